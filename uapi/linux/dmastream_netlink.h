@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
+/*
+ * dmastream: what an operator sees, over generic netlink.
+ *
+ * EXPERIMENTAL, as <linux/dmastream.h> is: until the release that removes this
+ * sentence, anything here may change.
+ *
+ * Rules:
+ *  - the family answers for the network namespace of the socket: sessions,
+ *    paths and streams of others are not seen.  Counters and gauges are of the
+ *    whole module;
+ *  - GET_NODE, GET_SESSION and GET_PATH are for everybody.  GET_STREAM and
+ *    GET_POOL show a user what is his, and everything to a caller with
+ *    CAP_NET_ADMIN over the network namespace;
+ *  - a request carries no attributes.  A reader skips attributes that it does
+ *    not know and does without those that are not there;
+ *  - every number here is fixed once released; new ones go to the end.
+ */
+#ifndef _UAPI_LINUX_DMASTREAM_NETLINK_H
+#define _UAPI_LINUX_DMASTREAM_NETLINK_H
+
+#include <linux/types.h>
+
+#define DMASTREAM_GENL_NAME	"dmastream"
+#define DMASTREAM_GENL_VERSION	1
+
+/* enum dmastream_nl_cmd - commands; an answer has the number of its request */
+enum dmastream_nl_cmd {
+	DMASTREAM_NL_GET_NODE		= 1,	/* do: one message, DMASTREAM_NODE_* */
+	DMASTREAM_NL_GET_SESSION	= 2,	/* dump: DMASTREAM_SESSION_* */
+	DMASTREAM_NL_GET_PATH		= 3,	/* dump: DMASTREAM_PATH_* */
+	DMASTREAM_NL_GET_STREAM		= 4,	/* dump: DMASTREAM_STRM_* */
+	DMASTREAM_NL_GET_POOL		= 5	/* dump: DMASTREAM_POOL_* */
+};
+
+/* enum dmastream_nl_node - attributes of GET_NODE */
+enum dmastream_nl_node {
+	DMASTREAM_NODE_UNSPEC		= 0,
+	DMASTREAM_NODE_PAD		= 1,
+	DMASTREAM_NODE_NONCE		= 2,	/* binary, 16: boot nonce */
+	DMASTREAM_NODE_VERSION		= 3,	/* string: of the module */
+	DMASTREAM_NODE_ABI		= 4,	/* u32: DMASTREAM_ABI_VERSION */
+	DMASTREAM_NODE_PORT		= 5,	/* u32: TCP and rdma_cm port */
+	DMASTREAM_NODE_LISTENING	= 6,	/* u32: 1 while this namespace listens */
+	DMASTREAM_NODE_COUNTERS		= 7,	/* nested: u64 each, enum dmastream_counter */
+	DMASTREAM_NODE_GAUGES		= 8,	/* nested: u64 each, enum dmastream_gauge */
+	DMASTREAM_NODE_REFUSALS		= 9,	/* nested: u64 each, enum dmastream_refusal */
+	DMASTREAM_NODE_END
+};
+
+/* enum dmastream_nl_session_state - DMASTREAM_SESSION_STATE */
+enum dmastream_nl_session_state {
+	DMASTREAM_SESSION_CONNECTING	= 1,	/* the TCP connection is being made */
+	DMASTREAM_SESSION_HANDSHAKE	= 2,	/* HELLO is under way */
+	DMASTREAM_SESSION_UP		= 3,
+	DMASTREAM_SESSION_CLOSING	= 4,
+	DMASTREAM_SESSION_DEAD		= 5	/* ended; waits for its last user */
+};
+
+/* enum dmastream_nl_role - DMASTREAM_SESSION_ROLE */
+enum dmastream_nl_role {
+	DMASTREAM_ROLE_ACTIVE		= 1,	/* this side opened the connection */
+	DMASTREAM_ROLE_PASSIVE		= 2
+};
+
+/* enum dmastream_nl_session - attributes of GET_SESSION */
+enum dmastream_nl_session {
+	DMASTREAM_SESSION_UNSPEC	= 0,
+	DMASTREAM_SESSION_PAD		= 1,
+	DMASTREAM_SESSION_ID		= 2,	/* u64 */
+	DMASTREAM_SESSION_ROLE		= 3,	/* u32: enum dmastream_nl_role */
+	DMASTREAM_SESSION_PEER		= 4,	/* struct dmastream_addr */
+	DMASTREAM_SESSION_PEER_NONCE	= 5,	/* binary, 16 */
+	DMASTREAM_SESSION_STATE		= 6,	/* u32: enum dmastream_nl_session_state */
+	DMASTREAM_SESSION_EPOCH		= 7,	/* u32 */
+	DMASTREAM_SESSION_RTT_NS	= 8,	/* u64: of the last keepalive, when known */
+	DMASTREAM_SESSION_STREAMS	= 9,	/* u32 */
+	DMASTREAM_SESSION_PATHS		= 10,	/* u32 */
+	DMASTREAM_SESSION_END
+};
+
+/* enum dmastream_nl_path_state - DMASTREAM_PATH_STATE */
+enum dmastream_nl_path_state {
+	DMASTREAM_PATH_CONNECTING	= 1,
+	DMASTREAM_PATH_UP		= 2,
+	DMASTREAM_PATH_DRAINING		= 3,
+	DMASTREAM_PATH_DEAD		= 4	/* waits for what is in flight */
+};
+
+/* enum dmastream_nl_path - attributes of GET_PATH */
+enum dmastream_nl_path {
+	DMASTREAM_PATH_UNSPEC		= 0,
+	DMASTREAM_PATH_PAD		= 1,
+	DMASTREAM_PATH_SESSION		= 2,	/* u64: its session's id */
+	DMASTREAM_PATH_DEVICE		= 3,	/* string: RDMA device */
+	DMASTREAM_PATH_PORT		= 4,	/* u32: of the device, from 1 */
+	DMASTREAM_PATH_QPN		= 5,	/* u32 */
+	DMASTREAM_PATH_REMOTE_QPN	= 6,	/* u32 */
+	DMASTREAM_PATH_LANE		= 7,	/* u32: 0 latency, 1 bulk */
+	DMASTREAM_PATH_STATE		= 8,	/* u32: enum dmastream_nl_path_state */
+	DMASTREAM_PATH_SLOT_CREDITS	= 9,	/* u32: packets that may be sent now */
+	DMASTREAM_PATH_RECV_POSTED	= 10,	/* u32 */
+	DMASTREAM_PATH_RECV_CONFIGURED	= 11,	/* u32 */
+	DMASTREAM_PATH_WINDOW_USED	= 12,	/* u64: bytes */
+	DMASTREAM_PATH_WINDOW_LIMIT	= 13,	/* u64: bytes */
+	DMASTREAM_PATH_KEYS_USED	= 14,	/* u32: memory regions that the peer may read */
+	DMASTREAM_PATH_KEYS_TOTAL	= 15,	/* u32 */
+	DMASTREAM_PATH_READS		= 16,	/* u32: RDMA READs in flight */
+	DMASTREAM_PATH_READ_DEPTH	= 17,	/* u32: negotiated */
+	DMASTREAM_PATH_TX_PACKETS	= 18,	/* u64 */
+	DMASTREAM_PATH_RX_PACKETS	= 19,	/* u64 */
+	DMASTREAM_PATH_TX_BYTES		= 20,	/* u64: payload */
+	DMASTREAM_PATH_RX_BYTES		= 21,	/* u64: payload */
+	DMASTREAM_PATH_END
+};
+
+/* enum dmastream_nl_stream - attributes of GET_STREAM */
+enum dmastream_nl_stream {
+	DMASTREAM_STRM_UNSPEC		= 0,
+	DMASTREAM_STRM_PAD		= 1,
+	DMASTREAM_STRM_SESSION		= 2,	/* u64: its session's id, when it has one */
+	DMASTREAM_STRM_QPN		= 3,	/* u32: of its path, when it has one */
+	DMASTREAM_STRM_ID		= 4,	/* u32: handle in the owner's context */
+	DMASTREAM_STRM_WIRE_ID		= 5,	/* u32: number in the session */
+	DMASTREAM_STRM_PID		= 6,	/* u32: who opened the context */
+	DMASTREAM_STRM_UID		= 7,	/* u32: likewise */
+	DMASTREAM_STRM_SERVICE		= 8,	/* string */
+	DMASTREAM_STRM_STATE		= 9,	/* u32: enum dmastream_stream_state */
+	DMASTREAM_STRM_WAITS		= 10,	/* u32: enum dmastream_wait */
+	DMASTREAM_STRM_FLAGS		= 11,	/* u64: DMASTREAM_STREAM_* */
+	DMASTREAM_STRM_ERR_CLASS	= 12,	/* u32: enum dmastream_err_class */
+	DMASTREAM_STRM_ERR_DETAIL	= 13,	/* u32 */
+	DMASTREAM_STRM_TX_MSGS		= 14,	/* u64, as the next: see STREAM_QUERY */
+	DMASTREAM_STRM_TX_BYTES		= 15,	/* u64 */
+	DMASTREAM_STRM_RX_MSGS		= 16,	/* u64 */
+	DMASTREAM_STRM_RX_BYTES		= 17,	/* u64 */
+	DMASTREAM_STRM_TX_QUEUED	= 18,	/* u32 */
+	DMASTREAM_STRM_RX_QUEUED	= 19,	/* u32 */
+	DMASTREAM_STRM_CREDITS		= 20,	/* u32 */
+	DMASTREAM_STRM_KEYS		= 21,	/* u32 */
+	DMASTREAM_STRM_PEER		= 22,	/* struct dmastream_addr */
+	DMASTREAM_STRM_END
+};
+
+/* enum dmastream_nl_pool - attributes of GET_POOL */
+enum dmastream_nl_pool {
+	DMASTREAM_POOL_UNSPEC		= 0,
+	DMASTREAM_POOL_PAD		= 1,
+	DMASTREAM_POOL_ID		= 2,	/* u64: of the module, not a handle */
+	DMASTREAM_POOL_BYTES		= 3,	/* u64 */
+	DMASTREAM_POOL_UID		= 4,	/* u32: whose quota it is charged to */
+	DMASTREAM_POOL_ATTACHMENTS	= 5,	/* u32: contexts that use it */
+	DMASTREAM_POOL_IN_FLIGHT	= 6,	/* u32: transfers that use it now */
+	DMASTREAM_POOL_MAPS		= 7,	/* u32: mappings in processes */
+	DMASTREAM_POOL_END
+};
+
+/* enum dmastream_counter - in DMASTREAM_NODE_COUNTERS; since the module was loaded */
+enum dmastream_counter {
+	DMASTREAM_CTR_UNSPEC		= 0,
+	DMASTREAM_CTR_PAD		= 1,
+	DMASTREAM_CTR_RDMA_TX_BYTES	= 2,	/* payload that peers READ here, by their DONE */
+	DMASTREAM_CTR_RDMA_RX_BYTES	= 3,	/* payload that RDMA READ placed here */
+	DMASTREAM_CTR_EAGER_TX_BYTES	= 4,	/* payload sent in packets */
+	DMASTREAM_CTR_EAGER_RX_BYTES	= 5,	/* payload received in packets */
+	DMASTREAM_CTR_COPIED_TX_BYTES	= 6,	/* payload copied by a sender (up to 256 B) */
+	DMASTREAM_CTR_COPIED_RX_BYTES	= 7,	/* payload copied into a landing buffer */
+	DMASTREAM_CTR_TX_PACKETS	= 8,
+	DMASTREAM_CTR_RX_PACKETS	= 9,
+	DMASTREAM_CTR_TX_FRAMES		= 10,	/* frames in those packets */
+	DMASTREAM_CTR_RX_FRAMES		= 11,
+	DMASTREAM_CTR_TX_MSGS		= 12,	/* acknowledged by the peer */
+	DMASTREAM_CTR_RX_MSGS		= 13,	/* delivered to a process */
+	DMASTREAM_CTR_CREDIT_UPDATES	= 14,	/* sent */
+	DMASTREAM_CTR_SLOT_STALLS	= 15,	/* a path had no slot credit */
+	DMASTREAM_CTR_CREDIT_STALLS	= 16,	/* a stream had no landing credit to send with */
+	DMASTREAM_CTR_LANDING_STALLS	= 17,	/* a receive found its group empty */
+	DMASTREAM_CTR_WINDOW_STALLS	= 18,	/* the send window was full */
+	DMASTREAM_CTR_KEY_STALLS	= 19,	/* a path had no memory region left */
+	DMASTREAM_CTR_HOLDS		= 20,	/* sent */
+	DMASTREAM_CTR_PULLS		= 21,	/* sent */
+	DMASTREAM_CTR_KEYS_REGISTERED	= 22,
+	DMASTREAM_CTR_KEYS_INVALIDATED	= 23,
+	DMASTREAM_CTR_READS_POSTED	= 24,
+	DMASTREAM_CTR_CQ_FULL_WAITS	= 25,	/* a receive found no completion slot */
+	DMASTREAM_CTR_KICKS		= 26,	/* ENTER that served a NEED_KICK flag */
+	DMASTREAM_CTR_BAD_SQES		= 27,	/* submissions that were refused */
+	DMASTREAM_CTR_BAD_LANDINGS	= 28,	/* entries of a group that were refused */
+	DMASTREAM_CTR_PROTOCOL_ERRORS	= 29,	/* what a peer may not send */
+	DMASTREAM_CTR_SESSIONS_OPENED	= 30,
+	DMASTREAM_CTR_SESSIONS_CLOSED	= 31,
+	DMASTREAM_CTR_KEEPALIVE_LOSSES	= 32,	/* sessions given up for silence */
+	DMASTREAM_CTR_PATHS_OPENED	= 33,
+	DMASTREAM_CTR_PATHS_FAILED	= 34,
+	DMASTREAM_CTR_STREAMS_OPENED	= 35,
+	DMASTREAM_CTR_STREAMS_CLOSED	= 36,
+	DMASTREAM_CTR_RESETS_TX		= 37,
+	DMASTREAM_CTR_RESETS_RX		= 38,
+	DMASTREAM_CTR_REFUSED_BY_PEER	= 39,
+	DMASTREAM_CTR_END
+};
+
+/* enum dmastream_gauge - in DMASTREAM_NODE_GAUGES */
+enum dmastream_gauge {
+	DMASTREAM_GAUGE_UNSPEC		= 0,
+	DMASTREAM_GAUGE_PAD		= 1,
+	DMASTREAM_GAUGE_CONTEXTS	= 2,
+	DMASTREAM_GAUGE_POOLS		= 3,
+	DMASTREAM_GAUGE_PINNED_BYTES	= 4,
+	DMASTREAM_GAUGE_GROUPS		= 5,
+	DMASTREAM_GAUGE_RINGS		= 6,
+	DMASTREAM_GAUGE_LISTENERS	= 7,
+	DMASTREAM_GAUGE_STREAMS		= 8,
+	DMASTREAM_GAUGE_SESSIONS	= 9,
+	DMASTREAM_GAUGE_PATHS		= 10,
+	DMASTREAM_GAUGE_LANDINGS_TAKEN	= 11,	/* landing buffers that the kernel holds */
+	DMASTREAM_GAUGE_KEYS_OUT	= 12,	/* memory regions that peers may read */
+	DMASTREAM_GAUGE_REQS_IN_FLIGHT	= 13,	/* submissions accepted and not completed */
+	DMASTREAM_GAUGE_END
+};
+
+#endif /* _UAPI_LINUX_DMASTREAM_NETLINK_H */
