@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A bound on bytes.  used never exceeds limit.
+ */
+#include <linux/minmax.h>
+
+#include "window.h"
+
+/**
+ * dms_window_init() - an empty window
+ * @w: window
+ * @limit: bytes; 0 is no bound: everything is charged 0
+ *
+ * Context: Any.
+ */
+void dms_window_init(struct dms_window *w, u64 limit)
+{
+	w->limit = limit;
+	w->used = 0;
+	w->high = 0;
+}
+
+/**
+ * dms_window_charge() - what something is charged
+ * @w: window
+ * @bytes: its size
+ *
+ * The caller keeps the answer with what it charged, and gives back that and
+ * nothing else.
+ *
+ * Context: Any.
+ * Return: bytes, never more than the whole window.
+ */
+u64 dms_window_charge(const struct dms_window *w, u64 bytes)
+{
+	return min_t(u64, bytes, w->limit);
+}
+
+/**
+ * dms_window_take() - take a charge, if there is room
+ * @w: window, unchanged when there is none
+ * @charge: from dms_window_charge()
+ *
+ * Context: Any.
+ * Return: true when it was taken.
+ */
+bool dms_window_take(struct dms_window *w, u64 charge)
+{
+	if (charge > w->limit - w->used)
+		return false;
+	w->used += charge;
+	w->high = max_t(u64, w->high, w->used);
+	return true;
+}
+
+/**
+ * dms_window_put() - give a charge back
+ * @w: window
+ * @charge: what was taken
+ *
+ * More than is out, which is a caller's mistake, empties the window: a bound
+ * that is too wide for a while is better than one that is shut for ever.
+ *
+ * Context: Any.
+ */
+void dms_window_put(struct dms_window *w, u64 charge)
+{
+	w->used -= min_t(u64, charge, w->used);
+}
