@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR MIT
+/*
+ * Pools: create, attach, map.
+ */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+static int pool_detach(struct dmastream *ctx, uint32_t handle)
+{
+	struct dmastream_close arg = {
+		.type = DMASTREAM_OBJ_POOL,
+		.handle = handle,
+	};
+
+	return dmastream__ioctl(ctx->fd, DMASTREAM_IOC_CLOSE, &arg);
+}
+
+/* Owns @fd and @handle from now on, also when it fails. */
+static int pool_wrap(struct dmastream *ctx, int fd, uint32_t handle,
+		     uint64_t size, struct dmastream_pool **out)
+{
+	struct dmastream_pool *pool;
+	void *base = NULL;
+	int ret = -ENOMEM;
+
+	pool = calloc(1, sizeof(*pool));
+	if (!pool)
+		goto detach;
+	if (size > SIZE_MAX) {
+		ret = -EFBIG;	/* a 32-bit process attaches a larger pool */
+		goto free_pool;
+	}
+	ret = dmastream__map(fd, (size_t)size, &base);
+	if (ret)
+		goto free_pool;
+	pool->ctx = ctx;
+	pool->base = base;
+	pool->size = size;
+	pool->fd = fd;
+	pool->handle = handle;
+	*out = pool;
+	return 0;
+
+free_pool:
+	free(pool);
+detach:
+	pool_detach(ctx, handle);
+	close(fd);
+	return ret;
+}
+
+int dmastream_pool_create(struct dmastream *ctx, uint64_t size, int numa_node,
+			  struct dmastream_pool **out)
+{
+	struct dmastream_pool_create arg = {
+		.numa_node = numa_node,
+	};
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	int ret;
+
+	*out = NULL;
+	if (!size || size > UINT64_MAX - page)
+		return -EINVAL;
+	arg.size = (size + page - 1) & ~(page - 1);
+	ret = dmastream__ioctl(ctx->fd, DMASTREAM_IOC_POOL_CREATE, &arg);
+	if (ret)
+		return ret;
+	return pool_wrap(ctx, arg.fd, arg.pool, arg.size, out);
+}
+
+int dmastream_pool_attach(struct dmastream *ctx, int fd,
+			  struct dmastream_pool **out)
+{
+	struct dmastream_pool_attach arg = { 0 };
+	int ret;
+
+	*out = NULL;
+	arg.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (arg.fd < 0)
+		return -errno;
+	ret = dmastream__ioctl(ctx->fd, DMASTREAM_IOC_POOL_ATTACH, &arg);
+	if (ret) {
+		close(arg.fd);
+		return ret;
+	}
+	return pool_wrap(ctx, arg.fd, arg.pool, arg.size, out);
+}
+
+/*
+ * The memory lives on while another process maps it or a transfer uses it.
+ * Returns what the kernel said to the detaching; the pool is gone in any case.
+ */
+int dmastream_pool_close(struct dmastream_pool *pool)
+{
+	int ret;
+
+	if (!pool)
+		return 0;
+	munmap(pool->base, (size_t)pool->size);
+	ret = pool_detach(pool->ctx, pool->handle);
+	close(pool->fd);
+	free(pool);
+	return ret;
+}
+
+void *dmastream_pool_base(const struct dmastream_pool *pool)
+{
+	return pool->base;
+}
+
+uint64_t dmastream_pool_size(const struct dmastream_pool *pool)
+{
+	return pool->size;
+}
+
+int dmastream_pool_fd(const struct dmastream_pool *pool)
+{
+	return pool->fd;
+}
+
+uint32_t dmastream_pool_handle(const struct dmastream_pool *pool)
+{
+	return pool->handle;
+}
+
+void *dmastream_pool_ptr(const struct dmastream_pool *pool, uint64_t off)
+{
+	return off < pool->size ? pool->base + off : NULL;
+}
+
+int64_t dmastream_pool_off(const struct dmastream_pool *pool, const void *ptr)
+{
+	uintptr_t base = (uintptr_t)pool->base;
+	uintptr_t p = (uintptr_t)ptr;
+
+	if (p < base || p - base >= pool->size)
+		return -EINVAL;
+	return (int64_t)(p - base);
+}
