@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A path over a reliable-connected queue pair.
+ *
+ * struct dms_rdma is path->priv.  It is made by cm.c, filled by
+ * dms_rdma_setup(), emptied by the fence, and freed with the path.  Whoever
+ * sets it up only adds to it; whatever is there when something fails, or when
+ * the path is killed, is taken apart by the fence alone.
+ */
+#ifndef DMS_TRANSPORT_RDMA_H
+#define DMS_TRANSPORT_RDMA_H
+
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include <rdma/rdma_cm.h>
+
+#include "transport.h"
+
+struct dms_path;
+struct scatterlist;
+
+/* A buffer that is posted for one packet of the peer, over and over. */
+struct dms_rdma_rx {
+	struct ib_cqe		cqe;
+	struct dms_rdma		*tp;
+	void			*buf;
+	u64			dma;
+};
+
+struct dms_rdma {
+	struct dms_path		*path;		/* we are freed with it */
+	struct list_head	ibdev_node;	/* ibdev->paths, ibdev->paths_lock */
+	bool			passive;	/* the peer asked, we accepted */
+
+	/*
+	 * setup_lock: id, and what dms_rdma_setup() makes, until dead is set:
+	 * from then on all of it is the fence's, which does not hold the lock.
+	 * Inside an rdma_cm handler; process context.  The fence sets dead
+	 * under this lock, path->lock and rq_lock, so that under any of them
+	 * it stays as it was read.
+	 */
+	struct mutex		setup_lock;
+	bool			dead;
+	bool			asked;		/* rdma_connect() or rdma_accept() was called */
+	bool			counted;	/* path->ibdev counts us */
+	struct rdma_cm_id	*id;
+	struct ib_pd		*pd;
+	struct ib_cq		*cq;
+	u32			nr_cqe;
+	struct ib_qp		*qp;
+	u32			nr_tx_mapped;
+	u32			nr_reads;	/* of path->reads, also those that the answer took away */
+	u32			nr_keys;	/* of path->keys that have a region */
+	struct dms_rdma_rx	*rx;
+	u32			nr_rx;		/* of them mapped */
+
+	/* rq_lock: posting receives.  Process context, innermost. */
+	spinlock_t		rq_lock;
+
+	/* mr.c: scratch of an expose, path->lock; regions that are to be replaced */
+	u32			key_pages;	/* of one region */
+	struct ib_sge		*pieces;
+	struct scatterlist	*sgl;
+	unsigned long		*worn;		/* bit per key; atomic bit operations */
+	struct delayed_work	worn_work;
+
+	/* up_lock: makes dms_path_up() run once and be over.  Outside session->lock. */
+	struct mutex		up_lock;
+	bool			up;		/* release in dms_rdma_up(), acquire in dms_rdma_is_up() */
+	wait_queue_head_t	up_wait;
+
+	struct delayed_work	limit_work;	/* connecting takes too long */
+	struct work_struct	event_work;	/* kills the path for an event in interrupt context */
+	u32			event_status;	/* enum ib_wc_status */
+};
+
+extern const struct dms_transport_ops dms_rdma_ops;
+
+/* Of everything here that is deferred: may be flushed by those who free memory. */
+extern struct workqueue_struct *dms_rdma_wq;
+
+struct dms_rdma *dms_rdma_create(struct dms_path *path, bool passive);
+int dms_rdma_setup(struct dms_rdma *tp, u32 reads_max);
+void dms_rdma_up(struct dms_rdma *tp);
+
+/* for mr.c; path->lock held */
+struct dms_rdma *dms_rdma_ready(struct dms_path *path);
+int dms_rdma_post(struct dms_rdma *tp, const struct ib_send_wr *wr);
+void dms_rdma_idle_done(struct ib_cq *cq, struct ib_wc *wc);
+
+#ifdef CONFIG_DMASTREAM_KUNIT_TEST
+/* The post of a work request after so many others fails; negative: none does. */
+extern atomic_t dms_rdma_fail_post;
+bool dms_rdma_post_fails(void);
+#else
+static inline bool dms_rdma_post_fails(void)
+{
+	return false;
+}
+#endif
+
+#endif /* DMS_TRANSPORT_RDMA_H */
