@@ -10,8 +10,8 @@
  * The numbers are ABI: they are those of <linux/dmastream_netlink.h>.  A new
  * counter is added there, here, and in the name table of tools/dmsctl.
  */
-#ifndef _DMS_STATS_H
-#define _DMS_STATS_H
+#ifndef DMS_STATS_H
+#define DMS_STATS_H
 
 #include <linux/percpu.h>
 #include <linux/types.h>
@@ -149,4 +149,4 @@ static inline void dms_gauge_dec(enum dms_gauge gauge)
 u64 dms_stat_sum(enum dms_stat stat);
 s64 dms_gauge_sum(enum dms_gauge gauge);
 
-#endif /* _DMS_STATS_H */
+#endif /* DMS_STATS_H */

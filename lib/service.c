@@ -174,7 +174,7 @@ int dmastream_connect_async(struct dmastream *ctx,
  * error is that of the last one tried.
  */
 int dmastream_connect_name(struct dmastream *ctx, const char *host, int family,
-			   const char *service,
+			   uint32_t port, const char *service,
 			   const struct dmastream_stream_opts *opts,
 			   uint32_t timeout_ms, uint32_t *stream,
 			   struct dmastream_error *err)
@@ -187,7 +187,7 @@ int dmastream_connect_name(struct dmastream *ctx, const char *host, int family,
 
 	if (err)
 		memset(err, 0, sizeof(*err));
-	n = dmastream_resolve(host, family, 0, addrs, CONNECT_ADDRS);
+	n = dmastream_resolve(host, family, port, addrs, CONNECT_ADDRS);
 	if (n <= 0)
 		return n ? n : -EADDRNOTAVAIL;
 	for (i = 0; i < n; i++) {

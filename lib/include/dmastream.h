@@ -180,7 +180,7 @@ int dmastream_connect_async(struct dmastream *ctx,
 			    uint32_t timeout_ms, uint64_t user_data,
 			    uint32_t *stream);
 int dmastream_connect_name(struct dmastream *ctx, const char *host, int family,
-			   const char *service,
+			   uint32_t port, const char *service,
 			   const struct dmastream_stream_opts *opts,
 			   uint32_t timeout_ms, uint32_t *stream,
 			   struct dmastream_error *err);

@@ -309,13 +309,13 @@ static void services(void)
 	CHECK_EQ(fake.accept.user_data, 77);
 	dmastream_listener_close(listener);
 
-	CHECK_EQ(dmastream_connect_name(ctx, "127.0.0.1:99", AF_UNSPEC, "svc",
-					&opts, 1000, &stream, &err), 0);
+	CHECK_EQ(dmastream_connect_name(ctx, "127.0.0.1:99", AF_UNSPEC, 5,
+					"svc", &opts, 1000, &stream, &err), 0);
 	CHECK_EQ(stream, 21);
 	CHECK_EQ(ntohs(fake.connect.peer.port), 99);
 	CHECK(!strcmp(fake.connect.service, "svc"));
-	CHECK_EQ(dmastream_connect_name(ctx, "::1", AF_INET6, "nobody", &opts,
-					1000, &stream, &err), -ECONNREFUSED);
+	CHECK_EQ(dmastream_connect_name(ctx, "::1", AF_INET6, 0, "nobody",
+					&opts, 1000, &stream, &err), -ECONNREFUSED);
 	CHECK_EQ(err.err_class, DMASTREAM_ERR_REFUSED);
 	CHECK_EQ(err.err_detail, DMASTREAM_REFUSED_SERVICE);
 	CHECK_EQ(err.peer.family, AF_INET6);

@@ -9,9 +9,10 @@
  *  - the family answers for the network namespace of the socket: sessions,
  *    paths and streams of others are not seen.  Counters and gauges are of the
  *    whole module;
- *  - GET_NODE, GET_SESSION and GET_PATH are for everybody.  GET_STREAM and
- *    GET_POOL show a user what is his, and everything to a caller with
- *    CAP_NET_ADMIN over the network namespace;
+ *  - GET_NODE, GET_SESSION and GET_PATH are for everybody.  GET_STREAM shows a
+ *    user what is his, and everything to a caller with CAP_NET_ADMIN over the
+ *    network namespace.  Pools belong to no namespace: GET_POOL wants that
+ *    capability in the initial user namespace to show those of others;
  *  - a request carries no attributes.  A reader skips attributes that it does
  *    not know and does without those that are not there;
  *  - every number here is fixed once released; new ones go to the end.
@@ -67,15 +68,15 @@ enum dmastream_nl_role {
 enum dmastream_nl_session {
 	DMASTREAM_SESSION_UNSPEC	= 0,
 	DMASTREAM_SESSION_PAD		= 1,
-	DMASTREAM_SESSION_ID		= 2,	/* u64 */
+	DMASTREAM_SESSION_ID		= 2,	/* u32: of this module */
 	DMASTREAM_SESSION_ROLE		= 3,	/* u32: enum dmastream_nl_role */
 	DMASTREAM_SESSION_PEER		= 4,	/* struct dmastream_addr */
-	DMASTREAM_SESSION_PEER_NONCE	= 5,	/* binary, 16 */
+	DMASTREAM_SESSION_PEER_NONCE	= 5,	/* binary, 16; once the handshake told it */
 	DMASTREAM_SESSION_STATE		= 6,	/* u32: enum dmastream_nl_session_state */
 	DMASTREAM_SESSION_EPOCH		= 7,	/* u32 */
 	DMASTREAM_SESSION_RTT_NS	= 8,	/* u64: of the last keepalive, when known */
 	DMASTREAM_SESSION_STREAMS	= 9,	/* u32 */
-	DMASTREAM_SESSION_PATHS		= 10,	/* u32 */
+	DMASTREAM_SESSION_PATHS		= 10,	/* u32: that are up */
 	DMASTREAM_SESSION_END
 };
 
@@ -83,19 +84,19 @@ enum dmastream_nl_session {
 enum dmastream_nl_path_state {
 	DMASTREAM_PATH_CONNECTING	= 1,
 	DMASTREAM_PATH_UP		= 2,
-	DMASTREAM_PATH_DRAINING		= 3,
-	DMASTREAM_PATH_DEAD		= 4	/* waits for what is in flight */
+	DMASTREAM_PATH_DYING		= 3,	/* nothing new; waits for what is in flight */
+	DMASTREAM_PATH_DEAD		= 4	/* the peer cannot reach memory through it any more */
 };
 
 /* enum dmastream_nl_path - attributes of GET_PATH */
 enum dmastream_nl_path {
 	DMASTREAM_PATH_UNSPEC		= 0,
 	DMASTREAM_PATH_PAD		= 1,
-	DMASTREAM_PATH_SESSION		= 2,	/* u64: its session's id */
-	DMASTREAM_PATH_DEVICE		= 3,	/* string: RDMA device */
-	DMASTREAM_PATH_PORT		= 4,	/* u32: of the device, from 1 */
-	DMASTREAM_PATH_QPN		= 5,	/* u32 */
-	DMASTREAM_PATH_REMOTE_QPN	= 6,	/* u32 */
+	DMASTREAM_PATH_ID		= 2,	/* u32: of this module */
+	DMASTREAM_PATH_SESSION		= 3,	/* u32: its session's id */
+	DMASTREAM_PATH_DEVICE		= 4,	/* string: RDMA device, when it has one */
+	DMASTREAM_PATH_PORT		= 5,	/* u32: of the device, from 1 */
+	DMASTREAM_PATH_QPN		= 6,	/* u32 */
 	DMASTREAM_PATH_LANE		= 7,	/* u32: 0 latency, 1 bulk */
 	DMASTREAM_PATH_STATE		= 8,	/* u32: enum dmastream_nl_path_state */
 	DMASTREAM_PATH_SLOT_CREDITS	= 9,	/* u32: packets that may be sent now */
@@ -109,8 +110,8 @@ enum dmastream_nl_path {
 	DMASTREAM_PATH_READ_DEPTH	= 17,	/* u32: negotiated */
 	DMASTREAM_PATH_TX_PACKETS	= 18,	/* u64 */
 	DMASTREAM_PATH_RX_PACKETS	= 19,	/* u64 */
-	DMASTREAM_PATH_TX_BYTES		= 20,	/* u64: payload */
-	DMASTREAM_PATH_RX_BYTES		= 21,	/* u64: payload */
+	DMASTREAM_PATH_TX_BYTES		= 20,	/* u64 */
+	DMASTREAM_PATH_RX_BYTES		= 21,	/* u64 */
 	DMASTREAM_PATH_END
 };
 
@@ -118,27 +119,28 @@ enum dmastream_nl_path {
 enum dmastream_nl_stream {
 	DMASTREAM_STRM_UNSPEC		= 0,
 	DMASTREAM_STRM_PAD		= 1,
-	DMASTREAM_STRM_SESSION		= 2,	/* u64: its session's id, when it has one */
-	DMASTREAM_STRM_QPN		= 3,	/* u32: of its path, when it has one */
-	DMASTREAM_STRM_ID		= 4,	/* u32: handle in the owner's context */
-	DMASTREAM_STRM_WIRE_ID		= 5,	/* u32: number in the session */
-	DMASTREAM_STRM_PID		= 6,	/* u32: who opened the context */
-	DMASTREAM_STRM_UID		= 7,	/* u32: likewise */
-	DMASTREAM_STRM_SERVICE		= 8,	/* string */
-	DMASTREAM_STRM_STATE		= 9,	/* u32: enum dmastream_stream_state */
-	DMASTREAM_STRM_WAITS		= 10,	/* u32: enum dmastream_wait */
-	DMASTREAM_STRM_FLAGS		= 11,	/* u64: DMASTREAM_STREAM_* */
-	DMASTREAM_STRM_ERR_CLASS	= 12,	/* u32: enum dmastream_err_class */
-	DMASTREAM_STRM_ERR_DETAIL	= 13,	/* u32 */
-	DMASTREAM_STRM_TX_MSGS		= 14,	/* u64, as the next: see STREAM_QUERY */
-	DMASTREAM_STRM_TX_BYTES		= 15,	/* u64 */
-	DMASTREAM_STRM_RX_MSGS		= 16,	/* u64 */
-	DMASTREAM_STRM_RX_BYTES		= 17,	/* u64 */
-	DMASTREAM_STRM_TX_QUEUED	= 18,	/* u32 */
-	DMASTREAM_STRM_RX_QUEUED	= 19,	/* u32 */
-	DMASTREAM_STRM_CREDITS		= 20,	/* u32 */
-	DMASTREAM_STRM_KEYS		= 21,	/* u32 */
-	DMASTREAM_STRM_PEER		= 22,	/* struct dmastream_addr */
+	DMASTREAM_STRM_ID		= 2,	/* u32: of this module */
+	DMASTREAM_STRM_SESSION		= 3,	/* u32: its session's id */
+	DMASTREAM_STRM_PATH		= 4,	/* u32: its path's id, when it has one */
+	DMASTREAM_STRM_HANDLE		= 5,	/* u32: in the owner's context */
+	DMASTREAM_STRM_WIRE_ID		= 6,	/* u32: on the wire */
+	DMASTREAM_STRM_PID		= 7,	/* u32: who opened the context */
+	DMASTREAM_STRM_UID		= 8,	/* u32: likewise */
+	DMASTREAM_STRM_SERVICE		= 9,	/* string */
+	DMASTREAM_STRM_PEER		= 10,	/* struct dmastream_addr */
+	DMASTREAM_STRM_STATE		= 11,	/* u32: enum dmastream_stream_state */
+	DMASTREAM_STRM_WAITS		= 12,	/* u32: enum dmastream_wait */
+	DMASTREAM_STRM_FLAGS		= 13,	/* u64: DMASTREAM_STREAM_* */
+	DMASTREAM_STRM_ERR_CLASS	= 14,	/* u32: enum dmastream_err_class */
+	DMASTREAM_STRM_ERR_DETAIL	= 15,	/* u32 */
+	DMASTREAM_STRM_TX_MSGS		= 16,	/* u64, as the next: see STREAM_QUERY */
+	DMASTREAM_STRM_TX_BYTES		= 17,	/* u64 */
+	DMASTREAM_STRM_RX_MSGS		= 18,	/* u64 */
+	DMASTREAM_STRM_RX_BYTES		= 19,	/* u64 */
+	DMASTREAM_STRM_TX_QUEUED	= 20,	/* u32 */
+	DMASTREAM_STRM_RX_QUEUED	= 21,	/* u32 */
+	DMASTREAM_STRM_CREDITS		= 22,	/* u32 */
+	DMASTREAM_STRM_KEYS		= 23,	/* u32 */
 	DMASTREAM_STRM_END
 };
 
@@ -146,11 +148,11 @@ enum dmastream_nl_stream {
 enum dmastream_nl_pool {
 	DMASTREAM_POOL_UNSPEC		= 0,
 	DMASTREAM_POOL_PAD		= 1,
-	DMASTREAM_POOL_ID		= 2,	/* u64: of the module, not a handle */
+	DMASTREAM_POOL_ID		= 2,	/* u32: of this module, not a handle */
 	DMASTREAM_POOL_BYTES		= 3,	/* u64 */
 	DMASTREAM_POOL_UID		= 4,	/* u32: whose quota it is charged to */
 	DMASTREAM_POOL_ATTACHMENTS	= 5,	/* u32: contexts that use it */
-	DMASTREAM_POOL_IN_FLIGHT	= 6,	/* u32: transfers that use it now */
+	DMASTREAM_POOL_IN_FLIGHT	= 6,	/* u32: transfers that use it now, about */
 	DMASTREAM_POOL_MAPS		= 7,	/* u32: mappings in processes */
 	DMASTREAM_POOL_END
 };
