@@ -356,6 +356,7 @@ int dms_cm_dial(struct dms_path *path, const struct sockaddr_storage *src,
 		if (!tp->dead)
 			ret = dms_cm_resolve(tp, src, dst);
 		mutex_unlock(&tp->setup_lock);
+		dms_rdma_put(tp);
 	}
 	if (ret)
 		dms_cm_failed(path, ret);
@@ -456,6 +457,7 @@ static u32 dms_cm_attach(struct dms_cm_request *req, struct dms_session *s, int 
 		dms_cm_failed(path, *err);
 	} else {
 		dms_cm_hand_over(req, tp);
+		dms_rdma_put(tp);
 	}
 	dms_path_put(path);		/* dms_path_create()'s */
 	return *err ? DMASTREAM_REFUSED_CLOSED : 0;

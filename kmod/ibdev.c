@@ -123,6 +123,41 @@ struct dms_ibdev *dms_ibdev_get(struct ib_device *dev)
 }
 
 /**
+ * dms_ibdev_hold() - have removal of the device wait
+ * @d: the device
+ *
+ * Context: any but interrupt; does not sleep.
+ * Return: true, and dms_ibdev_unhold() must follow soon; false when the device
+ * is going.
+ */
+bool dms_ibdev_hold(struct dms_ibdev *d)
+{
+	bool ok;
+
+	spin_lock(&d->paths_lock);
+	ok = !d->going;
+	if (ok) {
+		atomic_inc(&d->nr_paths);
+		kref_get(&d->ref);
+	}
+	spin_unlock(&d->paths_lock);
+	return ok;
+}
+
+/**
+ * dms_ibdev_unhold() - end of dms_ibdev_hold()
+ * @d: the device
+ *
+ * Context: process.
+ */
+void dms_ibdev_unhold(struct dms_ibdev *d)
+{
+	if (atomic_dec_and_test(&d->nr_paths))
+		complete(&d->no_paths);
+	dms_ibdev_put(d);
+}
+
+/**
  * dms_ibdev_add_path() - have removal of the device wait for a path
  * @d: the device
  * @tp: transport of a path

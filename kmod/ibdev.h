@@ -37,7 +37,7 @@ struct dms_ibdev {
 	/* paths on it: a count that removal waits for */
 	spinlock_t		paths_lock;
 	struct list_head	paths;		/* struct dms_rdma, ibdev_node */
-	atomic_t		nr_paths;	/* and one for the client until removal */
+	atomic_t		nr_paths;	/* and those of dms_ibdev_hold(), and the client's */
 	struct completion	no_paths;
 	/* incast budget: bytes being pulled over all paths; process context, innermost */
 	spinlock_t		incast_lock;
@@ -53,6 +53,9 @@ void dms_ibdev_put(struct dms_ibdev *d);
 
 /* ---- what transport_rdma.c calls ---- */
 
+/* Removal waits until the end of it; false when the device is going. */
+bool dms_ibdev_hold(struct dms_ibdev *d);
+void dms_ibdev_unhold(struct dms_ibdev *d);
 /* Removal of the device kills the path and waits; -ENODEV when it is going already. */
 int dms_ibdev_add_path(struct dms_ibdev *d, struct dms_rdma *tp);
 /* The path has nothing of the device any more. */

@@ -218,9 +218,25 @@ static void dms_rdma_flush_landing(struct dms_path *path, struct dms_landing *l,
 	dms_pool_sync_for_cpu(l->pool, path->ibdev, l->off + at, len);
 }
 
+/*
+ * May come while the path ends, and its device goes: the count makes removal
+ * wait until the pool is mapped, so that it finds it to unmap.
+ */
 static int dms_rdma_map_pool(struct dms_path *path, struct dms_pool *pool)
 {
-	return path->ibdev ? dms_pool_map(pool, path->ibdev) : -ENOTCONN;
+	struct dms_ibdev *d;
+	int ret;
+
+	spin_lock(&path->lock);
+	d = path->ibdev;
+	if (d && !dms_ibdev_hold(d))
+		d = NULL;
+	spin_unlock(&path->lock);
+	if (!d)
+		return -ENOTCONN;
+	ret = dms_pool_map(pool, d);
+	dms_ibdev_unhold(d);
+	return ret;
 }
 
 /* ---- receiving ---- */
@@ -402,8 +418,8 @@ static void dms_rdma_limit_work(struct work_struct *work)
  * From here on the fence finds it.
  *
  * Context: process, may sleep.
- * Return: the transport, or ERR_PTR: -ENOMEM, -ESHUTDOWN when the path was
- * killed already.
+ * Return: the transport, with a reference that the caller puts; or ERR_PTR:
+ * -ENOMEM, -ESHUTDOWN when the path was killed already.
  */
 struct dms_rdma *dms_rdma_create(struct dms_path *path, bool passive)
 {
@@ -412,6 +428,7 @@ struct dms_rdma *dms_rdma_create(struct dms_path *path, bool passive)
 
 	if (!tp)
 		return ERR_PTR(-ENOMEM);
+	kref_init(&tp->ref);		/* the caller's */
 	tp->path = path;
 	tp->passive = passive;
 	INIT_LIST_HEAD(&tp->ibdev_node);
@@ -429,6 +446,7 @@ struct dms_rdma *dms_rdma_create(struct dms_path *path, bool passive)
 	 */
 	spin_lock(&path->lock);
 	if (path->state == DMS_PATH_INIT && !path->priv) {
+		kref_get(&tp->ref);	/* put in dms_rdma_free() */
 		path->priv = tp;
 		taken = true;
 	}
@@ -437,6 +455,22 @@ struct dms_rdma *dms_rdma_create(struct dms_path *path, bool passive)
 		return tp;
 	kfree(tp);
 	return ERR_PTR(-ESHUTDOWN);
+}
+
+static void dms_rdma_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct dms_rdma, ref));
+}
+
+/**
+ * dms_rdma_put() - give back dms_rdma_create()'s reference
+ * @tp: transport
+ *
+ * Context: process.
+ */
+void dms_rdma_put(struct dms_rdma *tp)
+{
+	kref_put(&tp->ref, dms_rdma_release);
 }
 
 static u32 dms_rdma_sq_size(const struct dms_path *path)
@@ -530,7 +564,7 @@ static int dms_rdma_make_qp(struct dms_rdma *tp)
 	ret = rdma_create_qp(tp->id, pd, &attr);
 	if (ret)
 		return ret;
-	tp->qp = tp->id->qp;
+	WRITE_ONCE(tp->qp, tp->id->qp);
 	return 0;
 }
 
@@ -610,7 +644,9 @@ int dms_rdma_setup(struct dms_rdma *tp, u32 reads_max)
 	d = dms_ibdev_get(tp->id->device);	/* put in dms_rdma_free() */
 	if (!d)
 		return -ENODEV;
+	spin_lock(&path->lock);
 	path->ibdev = d;
+	spin_unlock(&path->lock);
 	ret = dms_ibdev_add_path(d, tp);
 	if (ret)
 		return ret;
@@ -756,12 +792,18 @@ static void dms_rdma_fence(struct dms_path *path)
 static void dms_rdma_free(struct dms_path *path)
 {
 	struct dms_rdma *tp = path->priv;
+	struct dms_ibdev *d;
 
-	if (path->ibdev)
-		dms_ibdev_put(path->ibdev);	/* got in dms_rdma_setup() */
+	/* others may still have the path, and ask for something */
+	spin_lock(&path->lock);
+	d = path->ibdev;
 	path->ibdev = NULL;
 	path->priv = NULL;
-	kfree(tp);
+	spin_unlock(&path->lock);
+	if (d)
+		dms_ibdev_put(d);		/* got in dms_rdma_setup() */
+	if (tp)
+		kref_put(&tp->ref, dms_rdma_release);
 }
 
 const struct dms_transport_ops dms_rdma_ops = {

@@ -3,13 +3,18 @@
  * A path over a reliable-connected queue pair.
  *
  * struct dms_rdma is path->priv.  It is made by cm.c, filled by
- * dms_rdma_setup(), emptied by the fence, and freed with the path.  Whoever
- * sets it up only adds to it; whatever is there when something fails, or when
- * the path is killed, is taken apart by the fence alone.
+ * dms_rdma_setup() and emptied by the fence.  Whoever sets it up only adds to
+ * it; whatever is there when something fails, or when the path is killed, is
+ * taken apart by the fence alone, which may come while it is being set up.
+ *
+ * Lifetime: kref: the path's, put by ops->free after the fence; that of the
+ * caller of dms_rdma_create(), who has a reference on the path too.  Handlers
+ * and works need none: the fence ends them all.
  */
 #ifndef DMS_TRANSPORT_RDMA_H
 #define DMS_TRANSPORT_RDMA_H
 
+#include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -31,7 +36,8 @@ struct dms_rdma_rx {
 };
 
 struct dms_rdma {
-	struct dms_path		*path;		/* we are freed with it */
+	struct kref		ref;
+	struct dms_path		*path;
 	struct list_head	ibdev_node;	/* ibdev->paths, ibdev->paths_lock */
 	bool			passive;	/* the peer asked, we accepted */
 
@@ -83,6 +89,7 @@ extern const struct dms_transport_ops dms_rdma_ops;
 extern struct workqueue_struct *dms_rdma_wq;
 
 struct dms_rdma *dms_rdma_create(struct dms_path *path, bool passive);
+void dms_rdma_put(struct dms_rdma *tp);
 int dms_rdma_setup(struct dms_rdma *tp, u32 reads_max);
 void dms_rdma_up(struct dms_rdma *tp);
 
