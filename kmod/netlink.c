@@ -525,7 +525,7 @@ static int dms_dump_sessions(struct sk_buff *skb, struct netlink_callback *cb, u
 		return 0;
 	dms_dump_init(&d, skb, cb, cmd);
 	d.all = netlink_ns_capable(cb->skb, net->user_ns, CAP_NET_ADMIN);
-	return dms_dump_result(&d, dms_node_for_each_session(node, fn, &d));
+	return dms_dump_result(&d, dms_node_walk_sessions(node, fn, &d));
 }
 
 static int dms_nl_dump_session(struct sk_buff *skb, struct netlink_callback *cb)

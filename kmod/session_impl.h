@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What session.c, session_stream.c and hello.c share; for nobody else.
+ */
+#ifndef DMS_SESSION_IMPL_H
+#define DMS_SESSION_IMPL_H
+
+#include <linux/bitops.h>
+#include <linux/lockdep.h>
+
+#include "session.h"
+
+/* Neither dead nor about to be. */
+static inline bool dms_session_alive(const struct dms_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	return !test_bit(DMS_SF_KILLED, &s->flags) && s->state < DMS_SESSION_DYING;
+}
+
+/* All the paths that were agreed on are up. */
+static inline bool dms_session_ready(const struct dms_session *s)
+{
+	lockdep_assert_held(&s->lock);
+	return s->state == DMS_SESSION_UP && s->nr_paths && s->nr_up == s->nr_paths;
+}
+
+/* session.c */
+bool dms_session_leads_to(struct dms_session *s, const struct sockaddr_storage *peer);
+void dms_session_poke(struct dms_session *s);
+
+/* session_stream.c */
+struct dms_stream *dms_session_pop(struct dms_session *s);
+void dms_session_serve_waiting(struct dms_session *s);
+bool dms_session_merge(struct dms_session *from, struct dms_session *to);
+
+#endif /* DMS_SESSION_IMPL_H */

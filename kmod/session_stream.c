@@ -1,0 +1,335 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The streams of a session: ids, paths, and those that wait for a path.
+ *
+ * The table has a reference on each stream, and each stream one on its session
+ * and on its path, which it puts when it is freed.  The table is changed under
+ * session->lock and read under RCU.
+ */
+#include "session.h"
+
+#include <linux/atomic.h>
+#include <linux/errno.h>
+#include <linux/jiffies.h>
+#include <linux/rcupdate.h>
+
+#include <linux/dmastream.h>
+
+#include "node.h"
+#include "path.h"
+#include "session_impl.h"
+#include "stream.h"
+
+/* Binds the stream to the path, unless that has begun to die. */
+static bool session_give_path(struct dms_stream *stream, struct dms_path *path)
+{
+	bool ok;
+
+	/*
+	 * The path's kill_work moves it to DYING under path->lock and looks
+	 * through path->streams afterwards: a stream that was added here is seen
+	 * there, and is told.
+	 */
+	spin_lock(&path->lock);
+	ok = path->state != DMS_PATH_DYING && path->state != DMS_PATH_FENCED;
+	if (ok) {
+		dms_path_get(path);	/* put when the stream is freed */
+		WRITE_ONCE(stream->path, path);
+		spin_lock(&path->streams_lock);
+		list_add_tail(&stream->path_node, &path->streams);
+		spin_unlock(&path->streams_lock);
+	}
+	spin_unlock(&path->lock);
+	return ok;
+}
+
+static bool session_assign(struct dms_session *s, struct dms_stream *stream)
+{
+	struct dms_path *path;
+
+	if (!dms_session_ready(s))
+		return false;
+	path = s->path[stream->sid % s->nr_paths];
+	return path && session_give_path(stream, path);
+}
+
+/*
+ * Into the table, with a reference for the table and one on the session for the
+ * stream.  The id is reserved first: the stream can be found under it only when
+ * it knows its own id.
+ */
+static int session_insert(struct dms_session *s, struct dms_stream *stream)
+{
+	u32 sid;
+	int err;
+
+	lockdep_assert_held(&s->lock);
+	err = xa_alloc_cyclic(&s->streams, &sid, NULL,
+			      XA_LIMIT(1, DMS_SESSION_STREAMS_MAX), &s->next_sid, GFP_KERNEL);
+	if (err < 0)
+		return err == -EBUSY ? -ENOSPC : err;
+	stream->sid = sid;
+	dms_session_get(s);		/* put when the stream is freed */
+	WRITE_ONCE(stream->session, s);
+	dms_stream_get(stream);		/* put in dms_session_unbind() */
+	atomic_inc(&s->nr_streams);
+	/* cannot fail: the entry is there */
+	xa_store(&s->streams, sid, stream, GFP_KERNEL);
+	return 0;
+}
+
+/**
+ * dms_session_bind() - a stream of ours uses the session
+ * @s: from dms_session_find_or_dial()
+ * @stream: new, in no session
+ * @err_class: out, with -ENOTCONN: why the session ended
+ * @err_detail: out, likewise
+ *
+ * Afterwards the stream has an id and a reference on the session, and either a
+ * path (with a reference), or it waits: then dms_stream_path_up() or
+ * dms_stream_session_lost() follows, once.  From the moment that it has a path
+ * it may hear dms_stream_path_lost(), also before this function returns.
+ *
+ * Context: process, may sleep, no lock held.
+ * Return: 0, -ENOTCONN, -ENOSPC (too many streams), -ENOMEM.
+ */
+int dms_session_bind(struct dms_session *s, struct dms_stream *stream,
+		     u32 *err_class, u32 *err_detail)
+{
+	int err = -ENOTCONN;
+
+	mutex_lock(&s->lock);
+	if (!dms_session_alive(s)) {
+		*err_class = s->err_class ?: DMASTREAM_ERR_SESSION;
+		*err_detail = s->err_class ? s->err_detail : ESHUTDOWN;
+		goto out;
+	}
+	err = session_insert(s, stream);
+	if (err)
+		goto out;
+	if (!session_assign(s, stream))
+		list_add_tail(&stream->session_node, &s->waiting);
+out:
+	mutex_unlock(&s->lock);
+	return err;
+}
+
+/**
+ * dms_session_bind_on() - a stream that the peer opened
+ * @s: session of the path
+ * @stream: new, in no session
+ * @path: on which CONNECT came; the stream stays on it
+ *
+ * Context: process, may sleep, no lock held.
+ * Return: 0; -ENOTCONN: session or path are ending; -ENOSPC; -ENOMEM.  The
+ * stream is as before then.
+ */
+int dms_session_bind_on(struct dms_session *s, struct dms_stream *stream,
+			struct dms_path *path)
+{
+	int err = -ENOTCONN;
+
+	mutex_lock(&s->lock);
+	if (!dms_session_alive(s) || s->state != DMS_SESSION_UP)
+		goto out;
+	err = session_insert(s, stream);
+	if (err)
+		goto out;
+	if (session_give_path(stream, path))
+		goto out;
+	err = -ENOTCONN;
+	xa_erase(&s->streams, stream->sid);
+	atomic_dec(&s->nr_streams);
+	WRITE_ONCE(stream->session, NULL);
+	dms_stream_put(stream);		/* the table's; the caller has one */
+	dms_session_put(s);		/* the stream's; the path has one */
+out:
+	mutex_unlock(&s->lock);
+	return err;
+}
+
+/*
+ * The stream's session, locked, with a reference.  It may be another one than
+ * a moment ago, see dms_session_merge(), and that one freed.
+ */
+static struct dms_session *session_of_stream(struct dms_stream *stream)
+{
+	struct dms_session *s;
+
+	for (;;) {
+		rcu_read_lock();
+		s = READ_ONCE(stream->session);
+		/* fails only while merge replaces it: the stream has a reference */
+		if (!kref_get_unless_zero(&s->ref))
+			s = NULL;
+		rcu_read_unlock();
+		if (!s)
+			continue;
+		mutex_lock(&s->lock);
+		if (READ_ONCE(stream->session) == s)
+			return s;
+		mutex_unlock(&s->lock);
+		dms_session_put(s);
+	}
+}
+
+/**
+ * dms_session_unbind() - the stream has left the wire
+ * @s: not used: the session is the stream's own, whichever it is by now
+ * @stream: bound; a second call does nothing
+ *
+ * The id is free, and the table's reference is put.  The stream keeps its
+ * references on session and path until it is freed.
+ *
+ * Context: process, may sleep, no lock held.
+ */
+void dms_session_unbind(struct dms_session *s, struct dms_stream *stream)
+{
+	struct dms_path *path;
+	bool mine;
+
+	might_sleep();
+	if (!READ_ONCE(stream->session))
+		return;
+	s = session_of_stream(stream);
+	mine = xa_cmpxchg(&s->streams, stream->sid, stream, NULL, GFP_KERNEL) == stream;
+	list_del_init(&stream->session_node);
+	path = stream->path;
+	if (path) {
+		spin_lock(&path->streams_lock);
+		list_del_init(&stream->path_node);
+		spin_unlock(&path->streams_lock);
+	}
+	if (mine && atomic_dec_and_test(&s->nr_streams)) {
+		s->idle_since = jiffies;
+		/* the node of a session that is alive is there, of a dead one not */
+		if (dms_session_alive(s) && !READ_ONCE(s->node->nr_ctx))
+			dms_session_poke(s);
+	}
+	mutex_unlock(&s->lock);
+	dms_session_put(s);
+	if (mine)
+		dms_stream_put(stream);
+}
+
+/**
+ * dms_session_stream() - the stream that a peer names
+ * @s: session
+ * @sid: any value
+ *
+ * Context: any.
+ * Return: the stream, with a reference, or NULL.
+ */
+struct dms_stream *dms_session_stream(struct dms_session *s, u32 sid)
+{
+	struct dms_stream *stream;
+
+	rcu_read_lock();
+	stream = xa_load(&s->streams, sid);
+	if (stream && !dms_stream_tryget(stream))
+		stream = NULL;
+	rcu_read_unlock();
+	return stream;
+}
+
+/* The first stream that waits, off the list, with a reference; or NULL. */
+struct dms_stream *dms_session_pop(struct dms_session *s)
+{
+	struct dms_stream *stream;
+
+	lockdep_assert_held(&s->lock);
+	stream = list_first_entry_or_null(&s->waiting, struct dms_stream, session_node);
+	if (stream) {
+		list_del_init(&stream->session_node);
+		dms_stream_get(stream);
+	}
+	return stream;
+}
+
+/* All paths are there: those who waited get theirs. */
+void dms_session_serve_waiting(struct dms_session *s)
+{
+	struct dms_stream *stream;
+	bool given = true;
+
+	while (given) {
+		mutex_lock(&s->lock);
+		stream = dms_session_ready(s) ? dms_session_pop(s) : NULL;
+		given = stream && session_assign(s, stream);
+		/* its path is dying, and the session will be: it hears of that */
+		if (stream && !given)
+			list_add(&stream->session_node, &s->waiting);
+		mutex_unlock(&s->lock);
+		if (!stream)
+			return;
+		if (given)
+			dms_stream_path_up(stream);
+		dms_stream_put(stream);
+	}
+}
+
+static struct dms_stream *session_merge_one(struct dms_session *from, struct dms_session *to,
+					    bool *given)
+{
+	struct dms_stream *stream;
+	u32 sid;
+
+	lockdep_assert_held(&from->lock);
+	if (!dms_session_alive(to) || !dms_session_ready(to))
+		return NULL;
+	stream = dms_session_pop(from);
+	if (!stream)
+		return NULL;
+	sid = stream->sid;
+	if (session_insert(to, stream)) {
+		list_add(&stream->session_node, &from->waiting);
+		dms_stream_put(stream);
+		return NULL;
+	}
+	xa_erase(&from->streams, sid);
+	atomic_dec(&from->nr_streams);
+	dms_stream_put(stream);		/* of @from's table */
+	dms_session_put(from);		/* the stream's; the caller has one */
+	*given = session_assign(to, stream);
+	if (!*given)
+		list_add_tail(&stream->session_node, &to->waiting);
+	return stream;
+}
+
+/**
+ * dms_session_merge() - streams that wait for a dial go to another session
+ * @from: a dial that the peer refused, since
+ * @to: is a session with the same node
+ *
+ * stream->session changes, this once in a stream's life, and only while it has
+ * no path.  The address that was dialled is remembered as one of the peer's.
+ * Two locks of one class: always the one of the refused dial first, and a
+ * session that others are merged into is up, so never a refused dial.
+ *
+ * Context: process, no lock held.
+ * Return: true when no stream is left in @from.
+ */
+bool dms_session_merge(struct dms_session *from, struct dms_session *to)
+{
+	struct dms_stream *stream;
+	bool given, left;
+
+	mutex_lock(&from->node->lock);
+	if (!dms_session_leads_to(to, &from->remote))
+		to->alias[to->nr_aliases++ % DMS_SESSION_ALIASES] = from->remote;
+	mutex_unlock(&from->node->lock);
+	do {
+		given = false;
+		mutex_lock(&from->lock);
+		mutex_lock_nested(&to->lock, SINGLE_DEPTH_NESTING);
+		stream = session_merge_one(from, to, &given);
+		left = atomic_read(&from->nr_streams) > 0;
+		mutex_unlock(&to->lock);
+		mutex_unlock(&from->lock);
+		if (given)
+			dms_stream_path_up(stream);
+		if (stream)
+			dms_stream_put(stream);
+	} while (stream);
+	return !left;
+}
