@@ -421,7 +421,8 @@ enum dms_rule dms_wire_hello_parse(const void *buf, u32 len, struct dms_hello *h
 	    hello->auth_len > DMS_WIRE_AUTH_MAX || (!hello->auth_alg && hello->auth_len))
 		return DMS_RULE_LENGTH;
 	if (GET(32, p, dms_wire_hello, reserved) ||
-	    !all_zero(hello->addr[0] + 16 * hello->addrs, 16 * (DMS_WIRE_ADDRS - hello->addrs)) ||
+	    !all_zero((const u8 *)hello->addr + 16 * hello->addrs,
+		      16 * (DMS_WIRE_ADDRS - hello->addrs)) ||
 	    !all_zero(hello->auth + hello->auth_len, DMS_WIRE_AUTH_MAX - hello->auth_len))
 		return DMS_RULE_FLAGS;
 	if (!text_ok((const u8 *)hello->name, DMS_WIRE_NAME_MAX, ' '))

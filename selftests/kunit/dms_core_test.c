@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The tests of kmod/core under KUnit.  They are those of selftests/unit, built
+ * here into one object: each of them is a list of static functions.
+ */
+#include "../unit/test_wire.c"
+#include "../unit/test_credit.c"
+#include "../unit/test_window.c"
+#include "../unit/test_ringidx.c"
+#include "../unit/test_seg.c"
+#include "../unit/test_fsm.c"
+#include "../unit/test_pick.c"
+
+kunit_test_suites(&dms_core_wire_suite,
+		  &dms_core_credit_suite,
+		  &dms_core_window_suite,
+		  &dms_core_ringidx_suite,
+		  &dms_core_seg_suite,
+		  &dms_core_fsm_suite,
+		  &dms_core_pick_suite);
