@@ -129,13 +129,13 @@ static const struct frame_format {
 	[DMS_F_KEY]	  = { "KEY", 0,
 			      F_GEN | F_STREAM | F_SEQ | F_LEN | F_TAG | F_A | F_B },
 	[DMS_F_DONE]	  = { "DONE", 0, F_STREAM | F_SEQ | F_A },
-	[DMS_F_HOLD]	  = { "HOLD", 0, F_GEN | F_STREAM | F_SEQ },
+	[DMS_F_HOLD]	  = { "HOLD", 0, F_GEN | F_STREAM | F_SEQ | F_A },
 	[DMS_F_PULL]	  = { "PULL", 0, F_GEN | F_STREAM | F_SEQ },
 	[DMS_F_UPDATE]	  = { "UPDATE", 0, F_STREAM | F_SEQ | F_A },
 	[DMS_F_NACK]	  = { "NACK", 0, F_STREAM | F_SEQ | F_A },
 	[DMS_F_FIN]	  = { "FIN", 0, F_STREAM | F_SEQ },
-	[DMS_F_RESET]	  = { "RESET", 0, F_STREAM | F_A | F_B },
-	[DMS_F_RESET_ACK] = { "RESET_ACK", 0, F_STREAM },
+	[DMS_F_RESET]	  = { "RESET", 0, F_STREAM | F_SEQ | F_A | F_B },
+	[DMS_F_RESET_ACK] = { "RESET_ACK", 0, F_STREAM | F_SEQ },
 };
 
 static const char * const rule_names[DMS_RULE_MAX] = {

@@ -157,15 +157,21 @@ enum dms_frame_type {
 	/* seq, gen, len of the segment, tag: address, a: offset in the message, b: rkey */
 	DMS_F_KEY		= 7,
 	DMS_F_DONE		= 8,	/* seq, a: bytes of the message pulled so far */
-	/* seq, gen: no READ is in flight, none will start until PULL and new keys */
+	/*
+	 * seq, gen, a: bytes pulled; no READ is in flight, none will start until PULL and
+	 * new keys, which begin there
+	 */
 	DMS_F_HOLD		= 9,
 	DMS_F_PULL		= 10,	/* seq, gen */
 	DMS_F_UPDATE		= 11,	/* seq: delivered up to here; a: landing credit limit */
 	DMS_F_NACK		= 12,	/* seq, a: positive errno; this message was not delivered */
 	DMS_F_FIN		= 13,	/* seq: one past the last message */
-	/* a: enum dmastream_err_class, b: detail; no READ of the sender is in flight */
+	/*
+	 * seq: delivered up to here, nothing after it ever will be; a: enum
+	 * dmastream_err_class, b: detail; no READ of the sender is in flight
+	 */
 	DMS_F_RESET		= 14,
-	/* no READ of the sender is in flight; last frame to this id */
+	/* seq: likewise; no READ of the sender is in flight; last frame to this id */
 	DMS_F_RESET_ACK		= 15,
 	DMS_F_MAX
 	/* later: SKIP, SKIP_ACK, GRANT, COMMIT, RECALL, RETURN */

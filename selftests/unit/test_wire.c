@@ -88,13 +88,13 @@ static u32 full_packet(u8 *buf)
 		{ .type = DMS_F_KEY, .gen = 1, .stream = 1, .seq = 2, .len = 3, .tag = 4, .a = 5,
 		  .b = 6 },
 		{ .type = DMS_F_DONE, .stream = 1, .seq = 2, .a = 3 },
-		{ .type = DMS_F_HOLD, .gen = 1, .stream = 1, .seq = 2 },
+		{ .type = DMS_F_HOLD, .gen = 1, .stream = 1, .seq = 2, .a = 3 },
 		{ .type = DMS_F_PULL, .gen = 1, .stream = 1, .seq = 2 },
 		{ .type = DMS_F_UPDATE, .stream = 1, .seq = 2, .a = 3 },
 		{ .type = DMS_F_NACK, .stream = 1, .seq = 2, .a = 3 },
 		{ .type = DMS_F_FIN, .stream = 1, .seq = 2 },
-		{ .type = DMS_F_RESET, .stream = 1, .a = 2, .b = 3 },
-		{ .type = DMS_F_RESET_ACK, .stream = 1 },
+		{ .type = DMS_F_RESET, .stream = 1, .seq = 4, .a = 2, .b = 3 },
+		{ .type = DMS_F_RESET_ACK, .stream = 1, .seq = 4 },
 		{ .type = DMS_F_DATA, .stream = 1, .seq = 3, .len = 5, .tag = U64_MAX },
 	};
 	u32 i, n;
@@ -334,13 +334,13 @@ static const struct {
 	{ "RTS", ".sqlt..", 0 },
 	{ "KEY", "gsqltab", 0 },
 	{ "DONE", ".sq..a.", 0 },
-	{ "HOLD", "gsq....", 0 },
+	{ "HOLD", "gsq..a.", 0 },
 	{ "PULL", "gsq....", 0 },
 	{ "UPDATE", ".sq..a.", 0 },
 	{ "NACK", ".sq..a.", 0 },
 	{ "FIN", ".sq....", 0 },
-	{ "RESET", ".s...ab", 0 },
-	{ "RESET_ACK", ".s.....", 0 },
+	{ "RESET", ".sq..ab", 0 },
+	{ "RESET_ACK", ".sq....", 0 },
 };
 
 TEST(wire_frame_fields)
