@@ -52,6 +52,7 @@ static const struct name counters[] = {
 	[DMASTREAM_CTR_RESETS_TX] = { "resets_tx", "stream resets sent" },
 	[DMASTREAM_CTR_RESETS_RX] = { "resets_rx", "stream resets received" },
 	[DMASTREAM_CTR_REFUSED_BY_PEER] = { "refused_by_peer", "refusals that peers gave" },
+	[DMASTREAM_CTR_TX_PACKED] = { "tx_packed", "eager messages that shared their packet" },
 };
 
 static const char *const gauges[] = {

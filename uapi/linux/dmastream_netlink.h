@@ -199,6 +199,7 @@ enum dmastream_counter {
 	DMASTREAM_CTR_RESETS_TX		= 37,
 	DMASTREAM_CTR_RESETS_RX		= 38,
 	DMASTREAM_CTR_REFUSED_BY_PEER	= 39,
+	DMASTREAM_CTR_TX_PACKED		= 40,	/* eager messages that shared their packet */
 	DMASTREAM_CTR_END
 };
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Eager messages: the only copies of payload in this module.
+ *
+ * A process may write to the source while it is copied; then it sends
+ * what it sees.  Nothing here looks at the bytes.
+ */
+#include "eager.h"
+
+#include <linux/string.h>
+
+#include "group.h"
+#include "pool.h"
+#include "req.h"
+#include "stats.h"
+
+/**
+ * dms_eager_copy_out() - copy a small message into a packet
+ * @to: req->len bytes
+ * @req: SEND whose pool is pinned
+ */
+void dms_eager_copy_out(void *to, const struct dms_req *req)
+{
+	u32 i;
+
+	for (i = 0; i < req->nr_elem; i++) {
+		u64 off = req->elem[i].off;
+		u32 left = req->elem[i].len;
+
+		while (left) {
+			u32 n = left;
+			const void *from = dms_pool_addr(req->pool, off, &n);
+
+			memcpy(to, from, n);
+			to += n;
+			off += n;
+			left -= n;
+		}
+	}
+	dms_stat_add(DMS_STAT_COPIED_TX_BYTES, req->len);
+}
+
+/**
+ * dms_eager_copy_in() - copy a message out of a packet
+ * @l: landing, not shorter than @len
+ * @from: the frame's body
+ * @len: bytes
+ */
+void dms_eager_copy_in(struct dms_landing *l, const void *from, u32 len)
+{
+	u64 off = l->off;
+	u32 left = len;
+
+	while (left) {
+		u32 n = left;
+		void *to = dms_pool_addr(l->pool, off, &n);
+
+		memcpy(to, from, n);
+		from += n;
+		off += n;
+		left -= n;
+	}
+	l->filled = len;
+	dms_stat_add(DMS_STAT_COPIED_RX_BYTES, len);
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Many streams over one path.
+ *
+ * All posting happens in dms_mux_run(), under path->lock, whoever runs it: a
+ * process in ENTER, or a worker after something arrived or completed.  One run
+ * is bounded by what the peer's slot credits let out.
+ *
+ * Packing needs no timer: whatever is ready when the path can send goes into
+ * the same packet; while the path cannot send, more becomes ready.
+ */
+#include "mux.h"
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+
+#include "core/pick.h"
+#include "ibdev.h"
+#include "path.h"
+#include "pool.h"
+#include "req.h"
+#include "stats.h"
+#include "stream.h"
+#include "stream_impl.h"
+
+#define DMS_COPY_AREA	(DMS_PKT_BUF - DMS_PKT_HEAD)
+
+/**
+ * dms_mux_ready() - have a stream served
+ * @stream: with a path, or nothing happens
+ *
+ * The ready list holds a reference of its own.  The caller lets the path be
+ * pumped afterwards.  Context: process; any lock may be held.
+ */
+void dms_mux_ready(struct dms_stream *stream)
+{
+	struct dms_path *path = READ_ONCE(stream->path);
+
+	if (!path)
+		return;
+	spin_lock(&path->ready_lock);
+	if (!stream->ready) {
+		stream->ready = true;
+		dms_stream_get(stream);	/* put in dms_mux_serve() */
+		list_add_tail(&stream->ready_node, &path->ready);
+	}
+	spin_unlock(&path->ready_lock);
+}
+
+static struct dms_stream *mux_pop(struct dms_path *path)
+{
+	struct dms_stream *s;
+
+	spin_lock(&path->ready_lock);
+	s = list_first_entry_or_null(&path->ready, struct dms_stream, ready_node);
+	if (s) {
+		list_del_init(&s->ready_node);
+		s->ready = false;
+	}
+	spin_unlock(&path->ready_lock);
+	return s;
+}
+
+/* Keeps the reference; false when it was made ready meanwhile and has its place. */
+static bool mux_push(struct dms_path *path, struct dms_stream *s, bool first)
+{
+	bool pushed = false;
+
+	spin_lock(&path->ready_lock);
+	if (!s->ready) {
+		s->ready = true;
+		pushed = true;
+		if (first)
+			list_add(&s->ready_node, &path->ready);
+		else
+			list_add_tail(&s->ready_node, &path->ready);
+	}
+	spin_unlock(&path->ready_lock);
+	return pushed;
+}
+
+static u32 build_bytes(const struct dms_build *b, u32 frames, u32 body)
+{
+	return sizeof(struct dms_wire_pkt) +
+	       frames * sizeof(struct dms_wire_frame) + body;
+}
+
+static u32 build_max_sges(const struct dms_build *b)
+{
+	return min_t(u32, DMS_TX_SGES, b->path->ibdev->max_send_sge);
+}
+
+static bool build_fits(const struct dms_build *b, u32 body, u32 sges)
+{
+	if (b->frames == DMS_PKT_FRAMES)
+		return false;
+	if (build_bytes(b, b->frames + 1, b->body + body) > b->path->slot_bytes)
+		return false;
+	/* a copied body may need a piece of its own */
+	if (!sges && body) {
+		if (b->copied + body > DMS_COPY_AREA)
+			return false;
+		sges = 1;
+	}
+	return b->pkt->nr_sge + sges <= build_max_sges(b);
+}
+
+static bool build_open(struct dms_build *b, bool update_only)
+{
+	struct dms_path *path = b->path;
+	struct dms_txpkt *pkt;
+	bool ok;
+
+	ok = update_only ? dms_slot_tx_update_ok(&path->slot_tx) :
+			   dms_slot_tx_data_ok(&path->slot_tx);
+	if (!ok) {
+		dms_stat_inc(DMS_STAT_SLOT_STALLS);
+		return false;
+	}
+	pkt = list_first_entry_or_null(&path->tx_free, struct dms_txpkt, node);
+	if (!pkt)
+		return false;
+	list_del_init(&pkt->node);
+	pkt->nr_sge = 1;
+	pkt->nr_req = 0;
+	pkt->charge = 0;
+	b->pkt = pkt;
+	b->frames = 0;
+	b->msgs = 0;
+	b->body = 0;
+	b->copied = 0;
+	return true;
+}
+
+static void build_flush(struct dms_build *b)
+{
+	struct dms_path *path = b->path;
+	struct dms_txpkt *pkt = b->pkt;
+	struct dms_pkt head = {};
+
+	if (!pkt)
+		return;
+	b->pkt = NULL;
+	head.frames = b->frames;
+	head.lane = path->lane;
+	head.epoch = path->epoch;
+	head.seq = path->slot_tx.sent;
+	head.credit = dms_slot_rx_tell(&path->slot_rx);
+	head.body = b->body;
+	dms_wire_pkt_put(pkt->buf, &head);
+
+	pkt->sge[0].addr = pkt->buf_dma;
+	pkt->sge[0].length = build_bytes(b, b->frames, 0);
+	pkt->bytes = build_bytes(b, b->frames, b->body);
+
+	dms_slot_tx_take(&path->slot_tx);
+	path->tx_out++;
+	path->tx_packets++;
+	path->tx_bytes += pkt->bytes;
+	dms_stat_inc(DMS_STAT_TX_PACKETS);
+	if (b->frames > 1)
+		dms_stat_add(DMS_STAT_TX_PACKED, b->msgs);
+	if (path->ops->send(path, pkt)) {
+		/* Not started, so nobody else gives it back. */
+		path->tx_out--;
+		dms_path_unsent(pkt);
+		b->failed = true;
+	}
+}
+
+/**
+ * dms_build_room() - make room for a frame
+ * @b: packet under construction
+ * @body: bytes of its body
+ * @sges: pieces that the body is gathered from; 0: it is copied
+ *
+ * Return: false when no packet can be had (stalled) or the transport failed.
+ */
+bool dms_build_room(struct dms_build *b, u32 body, u32 sges)
+{
+	if (b->failed)
+		return false;
+	if (b->pkt) {
+		if (build_fits(b, body, sges))
+			return true;
+		build_flush(b);
+		if (b->failed)
+			return false;
+	}
+	if (!build_open(b, false))
+		return false;
+	if (WARN_ON_ONCE(!build_fits(b, body, sges))) {
+		list_add(&b->pkt->node, &b->path->tx_free);
+		b->pkt = NULL;
+		b->failed = true;
+		return false;
+	}
+	return true;
+}
+
+/**
+ * dms_build_frame() - add a frame header
+ * @b: packet with room
+ * @f: the frame; its body, when it has one, is added next
+ */
+void dms_build_frame(struct dms_build *b, const struct dms_frame *f)
+{
+	void *at = b->pkt->buf + build_bytes(b, b->frames, 0);
+
+	dms_wire_frame_put(at, f);
+	b->frames++;
+	b->msgs += f->type == DMS_F_DATA;
+	dms_stat_inc(DMS_STAT_TX_FRAMES);
+}
+
+/**
+ * dms_build_copy() - space for a body that is copied
+ * @b: packet with room
+ * @len: bytes, not zero
+ */
+void *dms_build_copy(struct dms_build *b, u32 len)
+{
+	struct dms_txpkt *pkt = b->pkt;
+	u64 dma = pkt->buf_dma + DMS_PKT_HEAD + b->copied;
+	void *at = pkt->buf + DMS_PKT_HEAD + b->copied;
+	struct ib_sge *last = &pkt->sge[pkt->nr_sge - 1];
+
+	if (pkt->nr_sge > 1 && last->addr + last->length == dma) {
+		last->length += len;
+	} else {
+		last = &pkt->sge[pkt->nr_sge++];
+		last->addr = dma;
+		last->length = len;
+	}
+	b->copied += len;
+	b->body += len;
+	return at;
+}
+
+/**
+ * dms_build_gather() - a body straight from the pool
+ * @b: packet with room for the pieces
+ * @req: the message; counts the packet in req->wire
+ *
+ * Return: 0, or -EMSGSIZE when it has more pieces than there was room for.
+ */
+int dms_build_gather(struct dms_build *b, struct dms_req *req)
+{
+	struct dms_txpkt *pkt = b->pkt;
+	u32 max = build_max_sges(b);
+	u32 i;
+	int n;
+
+	for (i = 0; i < req->nr_elem; i++) {
+		n = dms_pool_sges(req->pool, b->path->ibdev, req->elem[i].off,
+				  req->elem[i].len, &pkt->sge[pkt->nr_sge],
+				  max - pkt->nr_sge);
+		if (WARN_ON_ONCE(n < 0))
+			return n;
+		dms_pool_sync_for_device(req->pool, b->path->ibdev,
+					 req->elem[i].off, req->elem[i].len);
+		pkt->nr_sge += n;
+	}
+	b->body += req->len;
+	req->wire++;
+	pkt->req[pkt->nr_req++] = req;
+	return 0;
+}
+
+/**
+ * dms_build_charge() - window bytes that go back when the packet is done
+ * @b: packet with room
+ * @charge: bytes, taken from path->window by the caller
+ */
+void dms_build_charge(struct dms_build *b, u64 charge)
+{
+	b->pkt->charge += charge;
+}
+
+/* CONNECTs that have no stream here. */
+static void mux_refusals(struct dms_build *b)
+{
+	struct dms_path *path = b->path;
+
+	while (path->nr_refusals) {
+		struct dms_refusal *r = &path->refusal[path->nr_refusals - 1];
+		struct dms_frame f = {
+			.type = DMS_F_REFUSED,
+			.stream = r->stream,
+			.a = r->reason,
+			.b = r->detail,
+		};
+
+		if (!dms_build_room(b, 0, 0))
+			return;
+		dms_build_frame(b, &f);
+		path->nr_refusals--;
+	}
+}
+
+/* False when nothing more can go out now. */
+static bool mux_serve(struct dms_build *b, struct dms_stream *s)
+{
+	enum dms_served served = dms_stream_serve(s, b);
+
+	switch (served) {
+	case DMS_SERVED:
+		dms_stream_put(s);	/* of dms_mux_ready() */
+		return true;
+	case DMS_SERVED_MORE:
+		if (!mux_push(b->path, s, false))
+			dms_stream_put(s);
+		return true;
+	case DMS_SERVED_STALLED:
+		if (!mux_push(b->path, s, true))
+			dms_stream_put(s);
+		return false;
+	}
+	return false;
+}
+
+/**
+ * dms_mux_run() - serve what is ready
+ * @path: path->lock is held; does nothing unless it is UP
+ *
+ * A reference that is dropped here may be the stream's last: its release does
+ * not sleep and takes none of the locks that are held.
+ */
+void dms_mux_run(struct dms_path *path)
+{
+	struct dms_build b = { .path = path };
+	struct dms_stream *s;
+
+	if (path->state != DMS_PATH_UP)
+		return;
+	mux_refusals(&b);
+	while (!b.failed) {
+		s = mux_pop(path);
+		if (!s)
+			break;
+		if (!mux_serve(&b, s))
+			break;
+	}
+	build_flush(&b);
+	if (!b.failed && dms_slot_rx_owes(&path->slot_rx) &&
+	    build_open(&b, true)) {
+		dms_stat_inc(DMS_STAT_CREDIT_UPDATES);
+		build_flush(&b);
+	}
+	if (b.failed)
+		dms_path_kill(path, DMASTREAM_ERR_PATH, 0);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Many streams over one path: which is served next, and how their frames are
+ * packed into packets.
+ */
+#ifndef DMS_MUX_H
+#define DMS_MUX_H
+
+#include <linux/types.h>
+
+#include "core/wire.h"
+
+struct dms_path;
+struct dms_pool;
+struct dms_req;
+struct dms_stream;
+struct dms_txpkt;
+
+/* Bytes of a stream's turn. */
+#define DMS_QUANTUM		(64 * 1024)
+/* Frames of one packet. */
+#define DMS_PKT_FRAMES		64
+/* Of a txpkt's buffer: headers first, then the bytes that were copied. */
+#define DMS_PKT_HEAD		(sizeof(struct dms_wire_pkt) + \
+				 DMS_PKT_FRAMES * sizeof(struct dms_wire_frame))
+#define DMS_PKT_BUF		8192
+/* Payload up to this size is copied into the packet instead of gathered. */
+#define DMS_COPY_MAX		256
+
+enum dms_served {
+	DMS_SERVED,		/* has nothing more to say now */
+	DMS_SERVED_MORE,	/* its turn is over */
+	DMS_SERVED_STALLED,	/* no packet to be had: credits or packets are out */
+};
+
+/* The packet that is being filled.  path->lock is held as long as it lives. */
+struct dms_build {
+	struct dms_path		*path;
+	struct dms_txpkt	*pkt;
+	u32			frames;
+	u32			msgs;		/* DATA frames among them */
+	u32			body;		/* bytes of bodies so far */
+	u32			copied;		/* bytes of the copy area in use */
+	bool			failed;		/* the transport refused: the path dies */
+};
+
+/*
+ * Room for one frame with @body bytes in @sges pieces; sends the packet so far
+ * and opens another when needed.  False: stalled, or failed.
+ */
+bool dms_build_room(struct dms_build *b, u32 body, u32 sges);
+/* After dms_build_room(): */
+void dms_build_frame(struct dms_build *b, const struct dms_frame *f);
+/* @len bytes of the body to copy to; NULL when the copy area is full */
+void *dms_build_copy(struct dms_build *b, u32 len);
+/* The body's bytes gathered from the request's pool; it is pinned until the send is done. */
+int dms_build_gather(struct dms_build *b, struct dms_req *req);
+/* Window bytes that the packet gives back when it is done. */
+void dms_build_charge(struct dms_build *b, u64 charge);
+
+/* Puts the stream at the end of its path's ready list, once.  Any lock may be held. */
+void dms_mux_ready(struct dms_stream *stream);
+/* Serves the ready streams until nothing is left or nothing can go out; path->lock held. */
+void dms_mux_run(struct dms_path *path);
+
+#endif /* DMS_MUX_H */

@@ -1,0 +1,648 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A path: creation, what the transport reports, and the end.
+ */
+#include "path.h"
+
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include "ibdev.h"
+#include "incast.h"
+#include "mux.h"
+#include "proto.h"
+#include "req.h"
+#include "session.h"
+#include "stats.h"
+#include "stream.h"
+#include "stream_impl.h"
+#include "wq.h"
+
+static unsigned int dms_param_window_kib = 16384;
+module_param_named(window_kib, dms_param_window_kib, uint, 0644);
+MODULE_PARM_DESC(window_kib, "send window of a new path, in KiB (default 16384)");
+
+static unsigned int dms_param_hold_ms = 10;
+module_param_named(hold_ms, dms_param_hold_ms, uint, 0644);
+MODULE_PARM_DESC(hold_ms, "a pull that waits for landing buffers longer than this gives its keys back, in ms (default 10)");
+
+static atomic_t path_ids = ATOMIC_INIT(0);
+
+static void path_pump_work(struct work_struct *work);
+static void path_hold_work(struct work_struct *work);
+static void path_kill_work(struct work_struct *work);
+
+static void path_init_lists(struct dms_path *path)
+{
+	spin_lock_init(&path->lock);
+	spin_lock_init(&path->ready_lock);
+	spin_lock_init(&path->streams_lock);
+	INIT_LIST_HEAD(&path->session_node);
+	INIT_LIST_HEAD(&path->tx_free);
+	INIT_LIST_HEAD(&path->reads_free);
+	INIT_LIST_HEAD(&path->keys_free);
+	INIT_LIST_HEAD(&path->wait_window);
+	INIT_LIST_HEAD(&path->wait_key);
+	INIT_LIST_HEAD(&path->wait_read);
+	INIT_LIST_HEAD(&path->wait_connect);
+	INIT_LIST_HEAD(&path->holders);
+	INIT_LIST_HEAD(&path->ready);
+	INIT_LIST_HEAD(&path->streams);
+	INIT_LIST_HEAD(&path->incast_node);
+	INIT_WORK(&path->pump_work, path_pump_work);
+	INIT_DELAYED_WORK(&path->hold_work, path_hold_work);
+	INIT_WORK(&path->kill_work, path_kill_work);
+}
+
+/**
+ * dms_path_create() - new path of a session
+ * @session: UP
+ * @ops: transport
+ * @lane: class of traffic
+ * @index: which of the lane's paths
+ *
+ * References that exist afterwards: the session's, the caller's, and one of
+ * the path's own life, which path_kill_work() puts.
+ *
+ * Context: process, may sleep; no lock held.
+ * Return: the path, -ENOMEM, or what dms_session_attach() says.
+ */
+struct dms_path *dms_path_create(struct dms_session *session,
+				 const struct dms_transport_ops *ops,
+				 u8 lane, u8 index)
+{
+	struct dms_path *path;
+	int err;
+
+	path = kzalloc(sizeof(*path), GFP_KERNEL);
+	if (!path)
+		return ERR_PTR(-ENOMEM);
+	kref_init(&path->ref);		/* the caller's */
+	kref_get(&path->ref);		/* put in path_kill_work() */
+	path_init_lists(path);
+	path->ops = ops;
+	path->lane = lane;
+	path->index = index;
+	path->epoch = session->epoch;
+	path->id = atomic_inc_return(&path_ids);
+	path->state = DMS_PATH_INIT;
+	dms_window_init(&path->window, (u64)dms_param_window_kib << 10);
+	dms_session_get(session);	/* put in path_release() */
+	path->session = session;
+	dms_gauge_inc(DMS_GAUGE_PATHS);
+
+	err = dms_session_attach(session, path);
+	if (err) {
+		dms_path_put(path);	/* its life: it never began */
+		dms_path_put(path);
+		return ERR_PTR(err);
+	}
+	dms_stat_inc(DMS_STAT_PATHS_OPENED);
+	return path;
+}
+
+static void path_release(struct kref *ref)
+{
+	struct dms_path *path = container_of(ref, struct dms_path, ref);
+	u32 i;
+
+	for (i = 0; path->txpkts && i < path->nr_txpkts; i++)
+		kfree(path->txpkts[i].buf);
+	kvfree(path->txpkts);
+	kvfree(path->reads);
+	kvfree(path->keys);
+	dms_session_put(path->session);
+	dms_gauge_dec(DMS_GAUGE_PATHS);
+	kfree(path);
+}
+
+void dms_path_get(struct dms_path *path)
+{
+	kref_get(&path->ref);
+}
+
+/**
+ * dms_path_put() - drop a reference
+ * @path: may be gone afterwards
+ *
+ * Context: process; may sleep (kvfree, the session's end).
+ */
+void dms_path_put(struct dms_path *path)
+{
+	kref_put(&path->ref, path_release);
+}
+
+static int path_alloc_packets(struct dms_path *path)
+{
+	u32 i;
+
+	path->txpkts = kvcalloc(path->slots, sizeof(*path->txpkts), GFP_KERNEL);
+	if (!path->txpkts)
+		return -ENOMEM;
+	path->nr_txpkts = path->slots;
+	for (i = 0; i < path->nr_txpkts; i++) {
+		struct dms_txpkt *pkt = &path->txpkts[i];
+
+		pkt->path = path;
+		pkt->buf_size = DMS_PKT_BUF;
+		pkt->buf = kmalloc(pkt->buf_size, GFP_KERNEL);
+		if (!pkt->buf)
+			return -ENOMEM;
+		list_add_tail(&pkt->node, &path->tx_free);
+	}
+	return 0;
+}
+
+/**
+ * dms_path_alloc() - everything that a path will need while it works
+ * @path: slots, my_slots, slot_bytes, reads_max, keys_max, seg_pages and ibdev
+ *	  are set; called once, before anything can complete
+ *
+ * The data path allocates nothing later on.  What was made is freed with the
+ * path, also after a failure.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int dms_path_alloc(struct dms_path *path)
+{
+	u32 i;
+
+	dms_slot_tx_init(&path->slot_tx, path->slots);
+	dms_slot_rx_init(&path->slot_rx, path->my_slots);
+	if (path_alloc_packets(path))
+		return -ENOMEM;
+	path->reads = kvcalloc(path->reads_max, sizeof(*path->reads), GFP_KERNEL);
+	path->keys = kvcalloc(path->keys_max, sizeof(*path->keys), GFP_KERNEL);
+	if (!path->reads || !path->keys)
+		return -ENOMEM;
+	for (i = 0; i < path->reads_max; i++) {
+		path->reads[i].path = path;
+		list_add_tail(&path->reads[i].node, &path->reads_free);
+	}
+	for (i = 0; i < path->keys_max; i++) {
+		path->keys[i].path = path;
+		list_add_tail(&path->keys[i].node, &path->keys_free);
+	}
+	return 0;
+}
+
+static bool path_move_locked(struct dms_path *path, enum dms_path_state from,
+			     enum dms_path_state to)
+{
+	lockdep_assert_held(&path->lock);
+	if (path->state != from || WARN_ON_ONCE(!dms_path_legal(from, to)))
+		return false;
+	path->state = to;
+	return true;
+}
+
+/**
+ * dms_path_move() - change the state
+ * @path: path->lock is not held
+ * @from: only from this state
+ * @to: a legal change
+ *
+ * Return: true when this call made the change.
+ */
+bool dms_path_move(struct dms_path *path, enum dms_path_state from,
+		   enum dms_path_state to)
+{
+	bool moved;
+
+	spin_lock(&path->lock);
+	moved = path_move_locked(path, from, to);
+	spin_unlock(&path->lock);
+	return moved;
+}
+
+/**
+ * dms_path_up() - the transport is connected
+ * @path: in CONNECTING, else nothing happens
+ *
+ * Context: process, no lock held.
+ */
+void dms_path_up(struct dms_path *path)
+{
+	if (!dms_path_move(path, DMS_PATH_CONNECTING, DMS_PATH_UP))
+		return;
+	dms_session_path_up(path->session, path);
+	dms_path_kick(path);
+}
+
+/**
+ * dms_path_kill() - end a path
+ * @path: in any state; only the first call counts
+ * @err_class: enum dmastream_err_class, told to its streams
+ * @err_detail: likewise
+ *
+ * Nothing is posted from here on: posting asks for UP under path->lock.  Uses
+ * neither path->lock nor anything that sleeps, since mux.c calls it with the
+ * lock held and the transport from its event handlers.
+ */
+void dms_path_kill(struct dms_path *path, u32 err_class, u32 err_detail)
+{
+	if (cmpxchg(&path->err_class, 0, err_class))
+		return;
+	path->err_detail = err_detail;
+	if (err_class != DMASTREAM_ERR_LOCAL)
+		dms_stat_inc(DMS_STAT_PATHS_FAILED);
+	/* Uses the reference of the path's life. */
+	queue_work(dms_wq, &path->kill_work);
+}
+
+/**
+ * dms_path_add_stream() - bind a stream to a path
+ * @path: any state
+ * @s: hears dms_stream_path_lost() from now on
+ *
+ * Return: 0, or -ENOTCONN when the path has told its streams already.
+ */
+int dms_path_add_stream(struct dms_path *path, struct dms_stream *s)
+{
+	int err = 0;
+
+	spin_lock(&path->streams_lock);
+	if (path->lost) {
+		err = -ENOTCONN;
+	} else {
+		dms_path_get(path);	/* put when the stream is freed */
+		WRITE_ONCE(s->path, path);
+		list_add_tail(&s->path_node, &path->streams);
+	}
+	spin_unlock(&path->streams_lock);
+	return err;
+}
+
+/**
+ * dms_path_del_stream() - a stream has no more to do with its path
+ * @path: any state
+ * @s: keeps the pointer and the reference
+ */
+void dms_path_del_stream(struct dms_path *path, struct dms_stream *s)
+{
+	spin_lock(&path->streams_lock);
+	list_del_init(&s->path_node);
+	spin_unlock(&path->streams_lock);
+}
+
+/* A stream on the path with a reference, taken off the list; or NULL. */
+static struct dms_stream *path_take_stream(struct dms_path *path)
+{
+	struct dms_stream *s;
+
+	spin_lock(&path->streams_lock);
+	s = list_first_entry_or_null(&path->streams, struct dms_stream, path_node);
+	if (s) {
+		list_del_init(&s->path_node);
+		dms_stream_get(s);
+	}
+	spin_unlock(&path->streams_lock);
+	return s;
+}
+
+static void path_drop_list(struct dms_path *path, struct list_head *list)
+{
+	struct dms_stream *s, *tmp;
+
+	list_for_each_entry_safe(s, tmp, list, wait_node) {
+		list_del_init(&s->wait_node);
+		dms_stream_put(s);	/* of dms_path_wait() */
+	}
+}
+
+/* Lists of streams hold references that would otherwise never go. */
+static void path_drop_lists(struct dms_path *path)
+{
+	struct dms_stream *s, *tmp;
+
+	spin_lock(&path->lock);
+	path_drop_list(path, &path->wait_window);
+	path_drop_list(path, &path->wait_key);
+	path_drop_list(path, &path->wait_read);
+	path_drop_list(path, &path->wait_connect);
+	list_for_each_entry_safe(s, tmp, &path->holders, hold_node) {
+		list_del_init(&s->hold_node);
+		dms_stream_put(s);	/* of dms_path_hold_later() */
+	}
+	spin_lock(&path->ready_lock);
+	list_for_each_entry_safe(s, tmp, &path->ready, ready_node) {
+		list_del_init(&s->ready_node);
+		s->ready = false;
+		dms_stream_put(s);	/* of dms_mux_ready() */
+	}
+	spin_unlock(&path->ready_lock);
+	spin_unlock(&path->lock);
+}
+
+static void path_kill_work(struct work_struct *work)
+{
+	struct dms_path *path = container_of(work, struct dms_path, kill_work);
+	struct dms_stream *s;
+
+	spin_lock(&path->lock);
+	path_move_locked(path, path->state, DMS_PATH_DYING);
+	spin_unlock(&path->lock);
+	if (cancel_delayed_work_sync(&path->hold_work))
+		dms_path_put(path);
+
+	/* After this nothing of the peer reaches our memory, and nothing completes. */
+	path->ops->fence(path);
+	dms_path_move(path, DMS_PATH_DYING, DMS_PATH_FENCED);
+	dms_gauge_add(DMS_GAUGE_KEYS_OUT, -(s64)path->keys_out);
+	path->keys_out = 0;
+	dms_incast_forget(path);
+	if (path->incast_unread)
+		dms_incast_put(path->ibdev, path->incast_unread);
+
+	spin_lock(&path->streams_lock);
+	path->lost = true;
+	spin_unlock(&path->streams_lock);
+	while ((s = path_take_stream(path))) {
+		dms_stream_path_lost(s, path->err_class, path->err_detail);
+		dms_stream_put(s);
+	}
+	path_drop_lists(path);
+	path->ops->free(path);
+	dms_session_path_gone(path->session, path);
+	dms_path_put(path);		/* its life, of dms_path_create() */
+}
+
+/**
+ * dms_path_pump() - serve the ready streams now
+ * @path: any state
+ *
+ * Context: process, no lock held.
+ */
+void dms_path_pump(struct dms_path *path)
+{
+	spin_lock(&path->lock);
+	if (xchg(&path->incast_woken, false))
+		dms_path_wake(path, &path->wait_read);
+	dms_mux_run(path);
+	spin_unlock(&path->lock);
+}
+
+static void path_pump_work(struct work_struct *work)
+{
+	struct dms_path *path = container_of(work, struct dms_path, pump_work);
+
+	dms_path_pump(path);
+	dms_path_put(path);		/* of dms_path_kick() */
+}
+
+/**
+ * dms_path_kick() - serve the ready streams soon, by a worker
+ * @path: any state
+ *
+ * What becomes ready until the worker runs shares packets.  Context: process;
+ * any lock may be held.
+ */
+void dms_path_kick(struct dms_path *path)
+{
+	dms_path_get(path);
+	if (!queue_work(dms_wq, &path->pump_work))
+		dms_path_put(path);	/* queued already, with a reference */
+}
+
+/**
+ * dms_path_wait() - a stream waits for something that its path shares
+ * @path: path->lock is held
+ * @list: path->wait_*
+ * @s: is woken once by dms_path_wake()
+ */
+void dms_path_wait(struct dms_path *path, struct list_head *list,
+		   struct dms_stream *s)
+{
+	lockdep_assert_held(&path->lock);
+	if (!list_empty(&s->wait_node))
+		return;
+	dms_stream_get(s);		/* put in dms_path_wake() */
+	list_add_tail(&s->wait_node, list);
+}
+
+/**
+ * dms_path_wake() - streams that waited may go on
+ * @path: path->lock is held; the caller has it pumped
+ * @list: path->wait_*
+ */
+void dms_path_wake(struct dms_path *path, struct list_head *list)
+{
+	struct dms_stream *s;
+
+	lockdep_assert_held(&path->lock);
+	while ((s = list_first_entry_or_null(list, struct dms_stream, wait_node))) {
+		list_del_init(&s->wait_node);
+		dms_mux_ready(s);
+		dms_stream_put(s);	/* of dms_path_wait() */
+	}
+}
+
+/**
+ * dms_path_hold_later() - a pull waits for a landing: HOLD unless it comes soon
+ * @path: path->lock is held
+ * @s: asked with dms_stream_hold_due() when the time has come
+ */
+void dms_path_hold_later(struct dms_path *path, struct dms_stream *s)
+{
+	lockdep_assert_held(&path->lock);
+	if (!list_empty(&s->hold_node))
+		return;
+	dms_stream_get(s);		/* put in path_hold_work() */
+	list_add_tail(&s->hold_node, &path->holders);
+	dms_path_get(path);
+	if (!queue_delayed_work(dms_wq, &path->hold_work,
+				msecs_to_jiffies(dms_param_hold_ms) + 1))
+		dms_path_put(path);
+}
+
+static void path_hold_work(struct work_struct *work)
+{
+	struct dms_path *path = container_of(to_delayed_work(work),
+					     struct dms_path, hold_work);
+	struct dms_stream *s, *tmp;
+	LIST_HEAD(due);
+
+	spin_lock(&path->lock);
+	list_splice_init(&path->holders, &due);
+	list_for_each_entry_safe(s, tmp, &due, hold_node) {
+		list_del_init(&s->hold_node);
+		dms_stream_hold_due(s);
+		dms_stream_put(s);	/* of dms_path_hold_later() */
+	}
+	dms_mux_run(path);
+	spin_unlock(&path->lock);
+	dms_path_put(path);
+}
+
+/* The peer broke the protocol: it loses its session, not the host. */
+static void path_protocol_error(struct dms_path *path, enum dms_rule rule, u8 type)
+{
+	dms_stat_inc(DMS_STAT_PROTOCOL_ERRORS);
+	pr_warn_ratelimited("dmastream: session %u: peer %pISpc broke rule '%s' with a %s frame; the session ends (if it runs another version, update it)\n",
+			    path->session->num, &path->session->remote,
+			    dms_rule_name(rule), dms_frame_name(type));
+	dms_path_kill(path, DMASTREAM_ERR_PROTOCOL, rule);
+	dms_session_kill(path->session, DMASTREAM_ERR_PROTOCOL, rule);
+}
+
+static enum dms_rule path_rx_head(struct dms_path *path, const struct dms_pkt *pkt)
+{
+	enum dms_rule rule = DMS_RULE_NONE;
+	u32 before;
+
+	if (pkt->epoch != path->epoch || pkt->lane != path->lane)
+		return DMS_RULE_EPOCH;
+	spin_lock(&path->lock);
+	before = path->slot_tx.limit;
+	path->rx_packets++;
+	if (dms_slot_rx_packet(&path->slot_rx, pkt->seq))
+		rule = DMS_RULE_PKT_SEQ;
+	else if (dms_slot_tx_grant(&path->slot_tx, pkt->credit))
+		rule = DMS_RULE_CREDIT;
+	if (!rule && before != path->slot_tx.limit)
+		dms_path_kick(path);
+	spin_unlock(&path->lock);
+	return rule;
+}
+
+/**
+ * dms_path_rx() - a packet arrived
+ * @path: CONNECTING (the passive side may hear before it knows that it is up)
+ *	  or UP; in other states the packet is dropped
+ * @buf: nobody else writes to it
+ * @len: bytes
+ *
+ * Context: process, one at a time per path.
+ * Return: false when the peer broke the protocol.
+ */
+bool dms_path_rx(struct dms_path *path, const void *buf, u32 len)
+{
+	struct dms_pkt_cursor cur;
+	struct dms_frame frame = {};
+	enum dms_rule rule;
+
+	if (READ_ONCE(path->err_class))
+		return true;
+	path->rx_bytes += len;
+	dms_stat_inc(DMS_STAT_RX_PACKETS);
+	rule = dms_wire_pkt_parse(buf, len, &cur);
+	if (!rule)
+		rule = path_rx_head(path, &cur.pkt);
+	while (!rule && dms_wire_pkt_next(&cur, &frame)) {
+		dms_stat_inc(DMS_STAT_RX_FRAMES);
+		rule = dms_proto_frame(path, &frame);
+	}
+	if (rule) {
+		path_protocol_error(path, rule, frame.type);
+		return false;
+	}
+	return true;
+}
+
+/**
+ * dms_path_reposted() - receives were given to the queue pair again
+ * @path: any state
+ * @n: how many
+ */
+void dms_path_reposted(struct dms_path *path, u32 n)
+{
+	spin_lock(&path->lock);
+	dms_slot_rx_post(&path->slot_rx, n);
+	if (dms_slot_rx_owes(&path->slot_rx))
+		dms_path_kick(path);
+	spin_unlock(&path->lock);
+}
+
+static bool path_has_ready(struct dms_path *path)
+{
+	/* A stream that is made ready now is pumped by who made it so. */
+	return !list_empty_careful(&path->ready);
+}
+
+/**
+ * dms_path_unsent() - take back a packet whose send was not started
+ * @pkt: path->lock is held, and perhaps a stream's lock
+ *
+ * The path is dying.  Its requests still count the packet as being out: they
+ * end when the path is lost, and nobody looks at that count any more.
+ */
+void dms_path_unsent(struct dms_txpkt *pkt)
+{
+	dms_window_put(&pkt->path->window, pkt->charge);
+	list_add_tail(&pkt->node, &pkt->path->tx_free);
+}
+
+/**
+ * dms_path_send_done() - a packet has left, or never will
+ * @pkt: of ops->send()
+ * @status: 0, or -errno: the path is dying
+ *
+ * The NIC reads the requests' pages no more.
+ */
+void dms_path_send_done(struct dms_txpkt *pkt, int status)
+{
+	struct dms_path *path = pkt->path;
+	u32 i;
+
+	for (i = 0; i < pkt->nr_req; i++)
+		dms_stream_wire_done(pkt->req[i]);
+	spin_lock(&path->lock);
+	path->tx_out--;
+	if (pkt->charge) {
+		dms_window_put(&path->window, pkt->charge);
+		dms_path_wake(path, &path->wait_window);
+	}
+	list_add_tail(&pkt->node, &path->tx_free);
+	spin_unlock(&path->lock);
+	if (!status && path_has_ready(path))
+		dms_path_kick(path);
+}
+
+/**
+ * dms_path_read_done() - a READ has ended
+ * @rd: of ops->read()
+ * @status: 0: the bytes are in the landing; or -errno: the path is dying
+ */
+void dms_path_read_done(struct dms_read *rd, int status)
+{
+	struct dms_path *path = rd->path;
+	struct dms_stream *s = rd->stream;
+	struct dms_landing *l = rd->landing;
+	u32 at = rd->landing_at, len = rd->len;
+
+	if (!status)
+		path->ops->flush_landing(path, l, at, len);
+	dms_incast_put(path->ibdev, rd->charge);
+	spin_lock(&path->lock);
+	path->reads_out--;
+	rd->stream = NULL;
+	rd->landing = NULL;
+	list_add_tail(&rd->node, &path->reads_free);
+	dms_path_wake(path, &path->wait_read);
+	spin_unlock(&path->lock);
+	dms_stream_read_done(s, l, len, status);
+	dms_path_kick(path);
+	dms_stream_put(s);		/* of the READ */
+}
+
+/**
+ * dms_path_revoke_done() - a key opens nothing any more
+ * @key: of ops->revoke()
+ * @status: 0, or -errno: the path is dying; the fence sees to the key
+ */
+void dms_path_revoke_done(struct dms_key *key, int status)
+{
+	struct dms_path *path = key->path;
+
+	if (status)
+		return;
+	dms_stream_key_free(key);
+	spin_lock(&path->lock);
+	path->keys_out--;
+	dms_gauge_dec(DMS_GAUGE_KEYS_OUT);
+	list_add_tail(&key->node, &path->keys_free);
+	dms_path_wake(path, &path->wait_key);
+	spin_unlock(&path->lock);
+	if (path_has_ready(path))
+		dms_path_kick(path);
+}

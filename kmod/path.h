@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A path: what carries the data of a session.  One reliable-connected queue
+ * pair for now.  Holds the slot credits, the send window, and the fixed sets
+ * of packets, reads and keys; the streams that are ready to be served are
+ * scheduled over it by mux.c.
+ *
+ * Lifetime: kref.  References: the session's list, each stream that is bound
+ * to it, the transport's connection identifier, queued work.
+ *   dms_path_kill() (any context) -> DYING, nothing is posted any more ->
+ *   kill_work: transport fence -> FENCED -> each stream hears
+ *   dms_stream_path_lost() -> the session hears dms_session_path_gone().
+ */
+#ifndef DMS_PATH_H
+#define DMS_PATH_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+
+#include "core/credit.h"
+#include "core/fsm.h"
+#include "core/window.h"
+#include "core/wire.h"
+#include "transport.h"
+
+struct dms_session;
+struct dms_stream;
+
+enum dms_lane {
+	DMS_LANE_LATENCY,
+	DMS_LANE_BULK,
+	DMS_LANES
+};
+
+/* A CONNECT that was refused before it had a stream; bounded by DMS_CONNECTS_MAX. */
+struct dms_refusal {
+	u32	stream;		/* the peer's id */
+	u32	reason;
+	u32	detail;
+};
+
+struct dms_path {
+	struct kref			ref;
+	struct dms_session		*session;	/* holds a reference on it */
+	const struct dms_transport_ops	*ops;
+	void				*priv;		/* the transport's */
+	struct list_head		session_node;	/* session->paths */
+	u32				id;		/* of this module, for the operator */
+	u8				lane;
+	u8				index;
+	u32				epoch;
+
+	/* Set before UP, constant afterwards. */
+	u32				slots;		/* receives that the peer posts */
+	u32				my_slots;	/* receives that we post */
+	u32				slot_bytes;	/* longest packet, both ways */
+	u32				eager_max;
+	u32				reads_max;	/* READs that the peer serves at once */
+	u32				keys_max;
+	u32				seg_pages;	/* pages of one key */
+	struct dms_ibdev		*ibdev;		/* NULL: not RDMA */
+
+	/*
+	 * lock: state, everything below up to streams_lock, and all posting.
+	 * Process context.  Outside: nothing of ours.  Inside: ready_lock,
+	 * stream->lock and what that has inside.
+	 */
+	spinlock_t			lock;
+	enum dms_path_state		state;
+	u32				err_class;
+	u32				err_detail;
+	struct dms_slot_tx		slot_tx;
+	struct dms_slot_rx		slot_rx;
+	struct dms_window		window;
+	struct dms_txpkt		*txpkts;
+	struct dms_read			*reads;
+	struct dms_key			*keys;
+	u32				nr_txpkts;	/* as many as slots */
+	struct list_head		tx_free;
+	struct list_head		reads_free;
+	struct list_head		keys_free;
+	u32				tx_out, reads_out, keys_out;
+	/* streams that could not go on for want of a shared thing; made ready when there is some */
+	struct list_head		wait_window;
+	struct list_head		wait_key;
+	struct list_head		wait_read;
+	struct list_head		wait_connect;
+	u32				connects_out;	/* CONNECTs without an answer */
+	struct list_head		holders;	/* streams that may have to say HOLD: stream->hold_node */
+	struct dms_refusal		refusal[DMS_CONNECTS_MAX];
+	u32				nr_refusals;
+	u64				incast_unread;	/* taken for READs that did not start */
+	u64				tx_packets, rx_packets, tx_bytes, rx_bytes;
+
+	/* ready_lock: ready and stream->ready_node.  Innermost, process context. */
+	spinlock_t			ready_lock;
+	struct list_head		ready;
+
+	/* streams_lock: streams and stream->path_node.  Innermost, process context. */
+	spinlock_t			streams_lock;
+	struct list_head		streams;
+	bool				lost;		/* its streams were told; none is added */
+
+	/* incast budget: ibdev->incast_lock */
+	struct list_head		incast_node;
+	bool				incast_woken;
+
+	struct work_struct		pump_work;
+	struct delayed_work		hold_work;
+	struct work_struct		kill_work;
+};
+
+/*
+ * In state INIT, attached to the session (dms_session_attach()); the transport
+ * then brings it up.  Returns with a reference that the caller puts.  Whatever
+ * fails afterwards ends in dms_path_kill(), and that in ops->fence() and
+ * ops->free() (from kill_work, on a path in any state and however far the
+ * transport had come; it may run while the caller is still at work).
+ * ERR_PTR: -ENOMEM, or what dms_session_attach() says.
+ */
+struct dms_path *dms_path_create(struct dms_session *session,
+				 const struct dms_transport_ops *ops,
+				 u8 lane, u8 index);
+void dms_path_get(struct dms_path *path);
+void dms_path_put(struct dms_path *path);
+/* The only function that changes path->state; true when it went from @from to @to. */
+bool dms_path_move(struct dms_path *path, enum dms_path_state from,
+		   enum dms_path_state to);
+/*
+ * The transport connected: allocates packets, reads and keys per the members
+ * above (the transport calls it before its first receive can complete, when
+ * slots, my_slots, slot_bytes, reads_max, keys_max, seg_pages and ibdev are
+ * set).  The transport then fills in buf_dma and mr.
+ */
+int dms_path_alloc(struct dms_path *path);
+/* CONNECTING -> UP; tells the session. */
+void dms_path_up(struct dms_path *path);
+/* Any state -> DYING, once; later calls do nothing.  Any context but hard interrupt. */
+void dms_path_kill(struct dms_path *path, u32 err_class, u32 err_detail);
+
+/* What the session does for a stream; sets stream->path, with a reference that the stream's release puts. */
+int dms_path_add_stream(struct dms_path *path, struct dms_stream *s);
+void dms_path_del_stream(struct dms_path *path, struct dms_stream *s);
+
+/* For mux.c and stream_*.c; path->lock held. */
+void dms_path_wait(struct dms_path *path, struct list_head *list, struct dms_stream *s);
+void dms_path_wake(struct dms_path *path, struct list_head *list);
+void dms_path_hold_later(struct dms_path *path, struct dms_stream *s);
+void dms_path_unsent(struct dms_txpkt *pkt);
+
+/* Lets the streams that are ready be served, now or soon.  Process context, no lock held. */
+void dms_path_pump(struct dms_path *path);
+void dms_path_kick(struct dms_path *path);	/* by a worker; any lock may be held */
+
+/* ---- what the transport calls; process context, no lock held ---- */
+
+/*
+ * A packet arrived.  The buffer is the transport's again on return; it then
+ * posts it again and says so with dms_path_reposted().  False: the peer broke
+ * the protocol, the path was killed.
+ */
+bool dms_path_rx(struct dms_path *path, const void *buf, u32 len);
+void dms_path_reposted(struct dms_path *path, u32 n);
+/* status: 0 or a negative errno; on an error the path is being killed already */
+void dms_path_send_done(struct dms_txpkt *pkt, int status);
+void dms_path_read_done(struct dms_read *rd, int status);
+void dms_path_revoke_done(struct dms_key *key, int status);
+
+#endif /* DMS_PATH_H */

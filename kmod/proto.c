@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Frames that arrived on a path.
+ *
+ * Invariant: a handler frees its receive slot without waiting for memory,
+ * keys, completion slots or send-queue space.  It notes what is owed in the
+ * stream, and the multiplexer sends that when the path can.
+ */
+#include "proto.h"
+
+#include <linux/slab.h>
+
+#include "listener.h"
+#include "node.h"
+#include "path.h"
+#include "session.h"
+#include "stats.h"
+#include "stream.h"
+#include "stream_impl.h"
+
+typedef enum dms_rule (*dms_handler)(struct dms_stream *s, const struct dms_frame *f);
+
+static const dms_handler handlers[DMS_F_MAX] = {
+	[DMS_F_CONNECTED]	= dms_ctl_connected,
+	[DMS_F_REFUSED]		= dms_ctl_refused,
+	[DMS_F_ACCEPT]		= dms_ctl_accept,
+	[DMS_F_DATA]		= dms_rx_data,
+	[DMS_F_RTS]		= dms_rx_rts,
+	[DMS_F_KEY]		= dms_rx_key,
+	[DMS_F_DONE]		= dms_tx_done,
+	[DMS_F_HOLD]		= dms_tx_hold,
+	[DMS_F_PULL]		= dms_tx_pull,
+	[DMS_F_UPDATE]		= dms_tx_update,
+	[DMS_F_NACK]		= dms_tx_nack,
+	[DMS_F_FIN]		= dms_rx_fin,
+	[DMS_F_RESET]		= dms_ctl_reset,
+	[DMS_F_RESET_ACK]	= dms_ctl_reset_ack,
+};
+
+/* The number of these is bounded by what a peer may have without an answer. */
+static enum dms_rule refuse(struct dms_path *path, u32 peer_sid, u32 reason)
+{
+	enum dms_rule rule = DMS_RULE_NONE;
+
+	dms_stat_refused(reason);
+	spin_lock(&path->lock);
+	if (path->nr_refusals == DMS_CONNECTS_MAX) {
+		rule = DMS_RULE_CONNECT;
+	} else {
+		struct dms_refusal *r = &path->refusal[path->nr_refusals++];
+
+		r->stream = peer_sid;
+		r->reason = reason;
+		r->detail = 0;
+	}
+	spin_unlock(&path->lock);
+	dms_path_kick(path);
+	return rule;
+}
+
+/* A stream for the backlog; NULL: no memory now. */
+static struct dms_stream *incoming(struct dms_path *path, const struct dms_frame *f,
+				   const char *service)
+{
+	struct dms_stream *s = dms_stream_alloc(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
+
+	if (!s)
+		return NULL;
+	strscpy(s->service, service, sizeof(s->service));
+	s->peer = path->session->remote;
+	s->peer_sid = f->a;
+	s->state = DMS_STREAM_BACKLOG;
+	s->handle_gone = true;		/* until it is accepted */
+	s->ctl = DMS_CTL_CONNECTED;
+	spin_lock(&s->lock);
+	dms_tx_peer(s, f->flags, f->b);
+	spin_unlock(&s->lock);
+	return s;
+}
+
+static enum dms_rule connect(struct dms_path *path, const struct dms_frame *f)
+{
+	char service[DMS_WIRE_SERVICE_MAX];
+	struct dms_listener *l;
+	struct dms_stream *s;
+	u32 reason;
+
+	if (f->stream || !f->a || f->len != sizeof(service))
+		return DMS_RULE_CONNECT;
+	memcpy(service, f->body, sizeof(service));
+	if (!dms_wire_service_ok(service))
+		return DMS_RULE_CONNECT;
+
+	l = dms_listener_find(path->session->node, service);
+	if (!l)
+		return refuse(path, f->a, DMASTREAM_REFUSED_SERVICE);
+	s = incoming(path, f, service);
+	if (!s) {
+		reason = DMASTREAM_REFUSED_MEMORY;
+		goto out;
+	}
+	if (dms_session_bind_on(path->session, s, path)) {
+		reason = DMASTREAM_REFUSED_LIMIT;
+		goto put;
+	}
+	reason = dms_listener_push(l, s);
+	if (reason) {
+		dms_session_unbind(path->session, s);
+	} else {
+		dms_mux_ready(s);
+		dms_path_kick(path);
+	}
+put:
+	dms_stream_put(s);		/* of dms_stream_alloc() */
+out:
+	dms_listener_put(l);
+	return reason ? refuse(path, f->a, reason) : DMS_RULE_NONE;
+}
+
+/**
+ * dms_proto_frame() - handle one frame
+ * @path: on which it came
+ * @f: parsed, lengths checked
+ *
+ * A frame for an id that is not in use, or is on another path, breaks the
+ * protocol: an id is free only after RESET and RESET_ACK, and nothing follows
+ * those.
+ */
+enum dms_rule dms_proto_frame(struct dms_path *path, const struct dms_frame *f)
+{
+	struct dms_stream *s;
+	enum dms_rule rule;
+
+	if (f->type == DMS_F_NOP)
+		return DMS_RULE_NONE;
+	if (f->type == DMS_F_CONNECT)
+		return connect(path, f);
+	if (f->type >= DMS_F_MAX || !handlers[f->type])
+		return DMS_RULE_TYPE;
+
+	s = dms_session_stream(path->session, f->stream);
+	if (!s)
+		return DMS_RULE_STREAM;
+	if (s->path == path)
+		rule = handlers[f->type](s, f);
+	else
+		rule = DMS_RULE_STREAM;
+	dms_stream_put(s);
+	return rule;
+}

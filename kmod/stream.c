@@ -1,0 +1,557 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Streams: life, attachment to a process's objects, and what a process asks.
+ *
+ * A stream is reached from four sides at once: the process, its path, its
+ * session, and the rings and groups that it waits for.  Each side holds a
+ * reference while it can reach it:
+ *
+ *   handle table      until CLOSE or the context's end
+ *   session table     from bind until dms_session_unbind(), in end_work
+ *   path->streams     no reference; dms_path_del_stream() in unbind, and
+ *                     path_take_stream() takes one under streams_lock
+ *   path's lists      one each, see dms_mux_ready(), dms_path_wait()
+ *   request, READ     one each
+ *   waiter queued     one each, by the waiter's get and put
+ *   work, timer       one while queued
+ *
+ * The release runs on a worker, since dropping the ring, the groups and the
+ * path may sleep, and the last reference may go under a spinlock.
+ */
+#include "stream.h"
+
+#include <linux/slab.h>
+
+#include "ctx.h"
+#include "listener.h"
+#include "path.h"
+#include "session.h"
+#include "stats.h"
+#include "stream_impl.h"
+#include "wq.h"
+
+static atomic_t stream_nums = ATOMIC_INIT(0);
+
+static void stream_free_work(struct work_struct *work);
+
+static void stream_init_lists(struct dms_stream *s)
+{
+	int i;
+
+	INIT_LIST_HEAD(&s->listener_node);
+	INIT_LIST_HEAD(&s->session_node);
+	INIT_LIST_HEAD(&s->path_node);
+	INIT_LIST_HEAD(&s->ready_node);
+	INIT_LIST_HEAD(&s->wait_node);
+	INIT_LIST_HEAD(&s->hold_node);
+	INIT_LIST_HEAD(&s->txq);
+	INIT_LIST_HEAD(&s->flight);
+	INIT_LIST_HEAD(&s->ending);
+	INIT_LIST_HEAD(&s->rtsq);
+	INIT_LIST_HEAD(&s->landings);
+	INIT_LIST_HEAD(&s->rxq);
+	INIT_LIST_HEAD(&s->rts_free);
+	for (i = 0; i < DMS_ANNOUNCE_SLOTS; i++)
+		list_add_tail(&s->rts[i].node, &s->rts_free);
+}
+
+/* ---- callbacks of what a stream waits for, and of what it stands on ---- */
+
+static void cq_ready(struct dms_ring_waiter *w)
+{
+	struct dms_stream *s = container_of(w, struct dms_stream, cq_waiter);
+
+	spin_lock(&s->lock);
+	s->waits &= ~DMASTREAM_WAIT_CQ;
+	dms_rx_deliver(s);
+	spin_unlock(&s->lock);
+	dms_stream_kick(s);
+}
+
+static void cq_get(struct dms_ring_waiter *w)
+{
+	dms_stream_get(container_of(w, struct dms_stream, cq_waiter));
+}
+
+static void cq_put(struct dms_ring_waiter *w)
+{
+	dms_stream_put(container_of(w, struct dms_stream, cq_waiter));
+}
+
+static void small_ready(struct dms_group_waiter *w)
+{
+	struct dms_stream *s = container_of(w, struct dms_stream, small_waiter);
+
+	spin_lock(&s->lock);
+	s->waits &= ~DMASTREAM_WAIT_LANDING;
+	dms_rx_replenish(s);
+	spin_unlock(&s->lock);
+	dms_stream_kick(s);
+}
+
+static void small_get(struct dms_group_waiter *w)
+{
+	dms_stream_get(container_of(w, struct dms_stream, small_waiter));
+}
+
+static void small_put(struct dms_group_waiter *w)
+{
+	dms_stream_put(container_of(w, struct dms_stream, small_waiter));
+}
+
+static void large_ready(struct dms_group_waiter *w)
+{
+	struct dms_stream *s = container_of(w, struct dms_stream, large_waiter);
+
+	spin_lock(&s->lock);
+	dms_rx_large_ready(s);
+	spin_unlock(&s->lock);
+	dms_stream_kick(s);
+}
+
+static void large_get(struct dms_group_waiter *w)
+{
+	dms_stream_get(container_of(w, struct dms_stream, large_waiter));
+}
+
+static void large_put(struct dms_group_waiter *w)
+{
+	dms_stream_put(container_of(w, struct dms_stream, large_waiter));
+}
+
+/* The ring or a group was closed under the stream: it cannot go on. */
+static void stream_stand_lost(struct dms_stream *s)
+{
+	spin_lock(&s->lock);
+	dms_ctl_abort(s, DMASTREAM_ERR_LOCAL, ECANCELED);
+	spin_unlock(&s->lock);
+	dms_stream_kick(s);
+}
+
+static void ring_dead(struct dms_ring_user *u)
+{
+	stream_stand_lost(container_of(u, struct dms_stream, ring_user));
+}
+
+static void ring_user_get(struct dms_ring_user *u)
+{
+	dms_stream_get(container_of(u, struct dms_stream, ring_user));
+}
+
+static void ring_user_put(struct dms_ring_user *u)
+{
+	dms_stream_put(container_of(u, struct dms_stream, ring_user));
+}
+
+static void small_dead(struct dms_group_user *u)
+{
+	stream_stand_lost(container_of(u, struct dms_stream, small_user));
+}
+
+static void small_user_get(struct dms_group_user *u)
+{
+	dms_stream_get(container_of(u, struct dms_stream, small_user));
+}
+
+static void small_user_put(struct dms_group_user *u)
+{
+	dms_stream_put(container_of(u, struct dms_stream, small_user));
+}
+
+static void large_dead(struct dms_group_user *u)
+{
+	stream_stand_lost(container_of(u, struct dms_stream, large_user));
+}
+
+static void large_user_get(struct dms_group_user *u)
+{
+	dms_stream_get(container_of(u, struct dms_stream, large_user));
+}
+
+static void large_user_put(struct dms_group_user *u)
+{
+	dms_stream_put(container_of(u, struct dms_stream, large_user));
+}
+
+static void stream_init_callbacks(struct dms_stream *s)
+{
+	INIT_LIST_HEAD(&s->cq_waiter.node);
+	s->cq_waiter.ready = cq_ready;
+	s->cq_waiter.get = cq_get;
+	s->cq_waiter.put = cq_put;
+	INIT_LIST_HEAD(&s->small_waiter.node);
+	s->small_waiter.ready = small_ready;
+	s->small_waiter.get = small_get;
+	s->small_waiter.put = small_put;
+	INIT_LIST_HEAD(&s->large_waiter.node);
+	s->large_waiter.ready = large_ready;
+	s->large_waiter.get = large_get;
+	s->large_waiter.put = large_put;
+	INIT_LIST_HEAD(&s->ring_user.node);
+	s->ring_user.dead = ring_dead;
+	s->ring_user.get = ring_user_get;
+	s->ring_user.put = ring_user_put;
+	INIT_LIST_HEAD(&s->small_user.node);
+	s->small_user.dead = small_dead;
+	s->small_user.get = small_user_get;
+	s->small_user.put = small_user_put;
+	INIT_LIST_HEAD(&s->large_user.node);
+	s->large_user.dead = large_dead;
+	s->large_user.get = large_user_get;
+	s->large_user.put = large_user_put;
+}
+
+/* ---- life ---- */
+
+/**
+ * dms_stream_alloc() - new stream, bound to nothing
+ * @gfp: how to allocate
+ *
+ * Return: with one reference, or NULL.
+ */
+struct dms_stream *dms_stream_alloc(gfp_t gfp)
+{
+	struct dms_stream *s = kzalloc(sizeof(*s), gfp);
+
+	if (!s)
+		return NULL;
+	kref_init(&s->ref);
+	spin_lock_init(&s->lock);
+	stream_init_lists(s);
+	stream_init_callbacks(s);
+	INIT_WORK(&s->free_work, stream_free_work);
+	dms_ctl_init(s);
+	dms_drr_init(&s->drr);
+	dms_land_rx_init(&s->land_rx);
+	dms_land_tx_init(&s->land_tx, DMS_SMALL_CREDITS);
+	s->land_target = 1;
+	s->state = DMS_STREAM_WAITING;
+	s->num = atomic_inc_return(&stream_nums);
+	dms_gauge_inc(DMS_GAUGE_STREAMS);
+	return s;
+}
+
+static void stream_free_work(struct work_struct *work)
+{
+	struct dms_stream *s = container_of(work, struct dms_stream, free_work);
+
+	WARN_ON_ONCE(!list_empty(&s->txq) || !list_empty(&s->flight) ||
+		     !list_empty(&s->ending) || !list_empty(&s->rxq) ||
+		     !list_empty(&s->landings));
+	if (s->listener)
+		dms_listener_put(s->listener);
+	if (s->ring)
+		dms_ring_put(s->ring);
+	if (s->small)
+		dms_group_put(s->small);
+	if (s->large)
+		dms_group_put(s->large);
+	if (s->path)
+		dms_path_put(s->path);
+	if (s->session)
+		dms_session_put(s->session);
+	if (s->ctx)
+		dms_ctx_put(s->ctx);
+	dms_gauge_dec(DMS_GAUGE_STREAMS);
+	/* Tables are read under RCU: dms_stream_tryget() may look at it still. */
+	kfree_rcu(s, rcu);
+}
+
+static void stream_release(struct kref *ref)
+{
+	struct dms_stream *s = container_of(ref, struct dms_stream, ref);
+
+	queue_work(dms_wq, &s->free_work);
+}
+
+void dms_stream_get(struct dms_stream *s)
+{
+	kref_get(&s->ref);
+}
+
+/**
+ * dms_stream_tryget() - reference for one found in a table
+ * @s: read from the table under RCU
+ *
+ * Return: false when its last reference is gone.
+ */
+bool dms_stream_tryget(struct dms_stream *s)
+{
+	return kref_get_unless_zero(&s->ref);
+}
+
+/**
+ * dms_stream_put() - drop a reference
+ * @s: may be gone afterwards
+ *
+ * Context: any but hard interrupt; any lock may be held.
+ */
+void dms_stream_put(struct dms_stream *s)
+{
+	kref_put(&s->ref, stream_release);
+}
+
+/**
+ * dms_stream_move() - change the state
+ * @s: stream->lock is held
+ * @to: a legal change from the present state
+ *
+ * Return: false, and no change, when it is not legal; that is a bug.
+ */
+bool dms_stream_move(struct dms_stream *s, enum dms_stream_state to)
+{
+	lockdep_assert_held(&s->lock);
+	if (s->state == to)
+		return true;
+	if (WARN_ONCE(!dms_stream_legal(s->state, to), "dmastream: stream %s -> %s",
+		      dms_stream_state_name(s->state), dms_stream_state_name(to)))
+		return false;
+	s->state = to;
+	return true;
+}
+
+/**
+ * dms_stream_attach() - give a stream its ring and groups
+ * @s: not attached yet; no lock held
+ * @ctx: owner
+ * @cfg: its references become the stream's on success
+ *
+ * Return: 0, or -ENODEV when one of them is dead.
+ */
+int dms_stream_attach(struct dms_stream *s, struct dms_ctx *ctx,
+		      const struct dms_stream_cfg *cfg)
+{
+	if (dms_ring_add_user(cfg->ring, &s->ring_user))
+		return -ENODEV;
+	if (cfg->small && dms_group_add_user(cfg->small, &s->small_user))
+		goto undo_ring;
+	if (cfg->large && dms_group_add_user(cfg->large, &s->large_user))
+		goto undo_small;
+	dms_ctx_get(ctx);		/* put in stream_free_work() */
+	s->ctx = ctx;
+	s->owner = ctx->uid;
+	s->pid = ctx->pid;
+	s->flags = cfg->flags;
+	s->cookie = cfg->cookie;
+	s->ring = cfg->ring;
+	s->small = cfg->small;
+	s->large = cfg->large;
+	spin_lock(&s->lock);
+	s->attached = true;
+	spin_unlock(&s->lock);
+	return 0;
+
+undo_small:
+	if (cfg->small)
+		dms_group_del_user(cfg->small, &s->small_user);
+undo_ring:
+	dms_ring_del_user(cfg->ring, &s->ring_user);
+	return -ENODEV;
+}
+
+/**
+ * dms_stream_detach() - the stream stands on nothing any more
+ * @s: ended; its handle is gone
+ *
+ * From here on neither a ring nor a group can reach it, so that its last
+ * reference may go.  Context: process, no lock held.
+ */
+void dms_stream_detach(struct dms_stream *s)
+{
+	if (!s->attached)
+		return;
+	dms_ring_unwait(s->ring, &s->cq_waiter);
+	dms_ring_del_user(s->ring, &s->ring_user);
+	if (s->small) {
+		dms_group_unwait(s->small, &s->small_waiter);
+		dms_group_del_user(s->small, &s->small_user);
+	}
+	if (s->large) {
+		dms_group_unwait(s->large, &s->large_waiter);
+		dms_group_del_user(s->large, &s->large_user);
+	}
+}
+
+/**
+ * dms_stream_kick() - have it served by a worker
+ * @s: any state; any lock may be held
+ */
+void dms_stream_kick(struct dms_stream *s)
+{
+	struct dms_path *path = READ_ONCE(s->path);
+
+	if (!path)
+		return;
+	dms_mux_ready(s);
+	dms_path_kick(path);
+}
+
+/**
+ * dms_stream_serve() - put what the stream owes and may send into packets
+ * @s: was ready
+ * @b: path->lock is held
+ *
+ * Revoking comes first and is done in every state: a key that is not needed
+ * any more is the one thing that others wait for.
+ */
+enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
+{
+	enum dms_served served;
+
+	spin_lock(&s->lock);
+	s->waits &= ~(DMASTREAM_WAIT_CREDIT | DMASTREAM_WAIT_KEY |
+		      DMASTREAM_WAIT_WINDOW | DMASTREAM_WAIT_SESSION);
+	dms_tx_revoke(s, b);
+	served = dms_ctl_open_serve(s, b);
+	if (served == DMS_SERVED && s->state == DMS_STREAM_OPEN)
+		served = dms_rx_serve(s, b);
+	if (served == DMS_SERVED && (s->state == DMS_STREAM_OPEN ||
+				     s->state == DMS_STREAM_CLOSING))
+		served = dms_tx_serve(s, b);
+	dms_ctl_check_end(s);
+	if (served == DMS_SERVED)
+		served = dms_ctl_end_serve(s, b);
+	spin_unlock(&s->lock);
+	return served;
+}
+
+/* ---- what a process asks ---- */
+
+/**
+ * dms_stream_submit() - take a SEND or RECV
+ * @req: checked by the ring; its references go with its completion
+ * @batch: gathers what is to be scheduled
+ *
+ * Context: process, may sleep (a pool may have to be mapped on the NIC).
+ * Return: 0, or an error with which the caller completes it.
+ */
+int dms_stream_submit(struct dms_req *req, struct dms_submit_batch *batch)
+{
+	struct dms_stream *s = req->stream;
+	struct dms_path *path = READ_ONCE(s->path);
+	int err;
+
+	if (!path)
+		return -ENOTCONN;
+	if (req->pool) {
+		err = path->ops->map_pool(path, req->pool);
+		if (err)
+			return err;
+	}
+	err = req->op == DMASTREAM_OP_SEND ? dms_tx_submit(s, req) :
+					     dms_rx_submit(s, req);
+	if (err)
+		return err;
+	if (batch->path != path) {
+		dms_submit_flush(batch);
+		dms_path_get(path);	/* put in dms_submit_flush() */
+		batch->path = path;
+	}
+	dms_mux_ready(s);
+	return 0;
+}
+
+/**
+ * dms_submit_flush() - let what was submitted go
+ * @batch: empty afterwards
+ *
+ * Context: process, no lock of ours but the ring's sq_lock held.
+ */
+void dms_submit_flush(struct dms_submit_batch *batch)
+{
+	if (!batch->path)
+		return;
+	dms_path_pump(batch->path);
+	dms_path_put(batch->path);
+	batch->path = NULL;
+}
+
+/**
+ * dms_stream_cancel() - take a submission back
+ * @s: any state
+ * @user_data: of the submission
+ *
+ * Return: 0, -EALREADY (it is on the wire) or -ENOENT.
+ */
+int dms_stream_cancel(struct dms_stream *s, u64 user_data)
+{
+	int err;
+
+	spin_lock(&s->lock);
+	err = dms_tx_cancel(s, user_data);
+	spin_unlock(&s->lock);
+	return err;
+}
+
+static u32 stream_uapi_state(const struct dms_stream *s)
+{
+	switch (s->state) {
+	case DMS_STREAM_WAITING:
+	case DMS_STREAM_CONNECTING:
+	case DMS_STREAM_BACKLOG:
+		return DMASTREAM_STATE_CONNECTING;
+	case DMS_STREAM_OPEN:
+		return DMASTREAM_STATE_OPEN;
+	case DMS_STREAM_CLOSING:
+	case DMS_STREAM_DRAINING:
+	case DMS_STREAM_RESETTING:
+		return DMASTREAM_STATE_CLOSING;
+	default:
+		return DMASTREAM_STATE_BROKEN;
+	}
+}
+
+static void stream_uapi_addr(const struct sockaddr_storage *ss, struct dmastream_addr *a)
+{
+	memset(a, 0, sizeof(*a));
+	if (ss->ss_family == AF_INET) {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)ss;
+
+		a->family = AF_INET;
+		a->port = (__force u16)in->sin_port;
+		memcpy(a->addr, &in->sin_addr, sizeof(in->sin_addr));
+	} else if (ss->ss_family == AF_INET6) {
+		const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)ss;
+
+		a->family = AF_INET6;
+		a->port = (__force u16)in6->sin6_port;
+		a->scope_id = in6->sin6_scope_id;
+		memcpy(a->addr, &in6->sin6_addr, sizeof(in6->sin6_addr));
+	}
+}
+
+/**
+ * dms_stream_peer() - address of the peer, as a process reads it
+ * @s: bound
+ * @addr: out
+ */
+void dms_stream_peer(const struct dms_stream *s, struct dmastream_addr *addr)
+{
+	stream_uapi_addr(&s->peer, addr);
+}
+
+/**
+ * dms_stream_query() - what is known of a stream
+ * @s: any state
+ * @arg: out members are filled
+ */
+void dms_stream_query(struct dms_stream *s, struct dmastream_stream_query *arg)
+{
+	spin_lock(&s->lock);
+	arg->state = stream_uapi_state(s);
+	arg->waits = s->waits;
+	arg->cookie = s->cookie;
+	arg->stream_flags = s->flags;
+	arg->err_class = s->err_class;
+	arg->err_detail = s->err_detail;
+	arg->tx_msgs = s->tx_msgs;
+	arg->tx_bytes = s->tx_bytes;
+	arg->rx_msgs = s->rx_msgs;
+	arg->rx_bytes = s->rx_bytes;
+	arg->tx_queued = s->tx_queued;
+	arg->rx_queued = s->rx_queued;
+	arg->credits = dms_land_tx_avail(&s->land_tx);
+	arg->keys = s->nr_keys;
+	stream_uapi_addr(&s->peer, &arg->peer);
+	spin_unlock(&s->lock);
+}

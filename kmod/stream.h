@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A stream: ordered, reliable, two-way channel of messages.
+ *
+ * Lifetime: kref, freed after an RCU grace period.  References: the context's
+ * handle, the session's id table, each request, each READ in flight, the
+ * ready list, the waiters it has queued.
+ *
+ * What happens to its data is in stream_tx.c (sending), stream_rx.c
+ * (receiving), stream_ctl.c (opening and ending); mux.c calls
+ * dms_stream_serve() to let it put frames into a packet.
+ */
+#ifndef DMS_STREAM_H
+#define DMS_STREAM_H
+
+#include <linux/completion.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/socket.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/uidgid.h>
+#include <linux/workqueue.h>
+
+#include <linux/dmastream.h>
+
+#include "core/credit.h"
+#include "core/fsm.h"
+#include "core/pick.h"
+#include "core/wire.h"
+#include "group.h"
+#include "ring.h"
+
+struct dms_ctx;
+struct dms_listener;
+struct dms_path;
+struct dms_session;
+
+/* What an ioctl resolved; each object with a reference that the callee takes over on success. */
+struct dms_stream_cfg {
+	u64			flags;		/* DMASTREAM_STREAM_* */
+	u64			cookie;
+	struct dms_ring		*ring;
+	struct dms_group	*small;		/* NULL for posted */
+	struct dms_group	*large;		/* may be NULL */
+};
+
+/* A key that the peer gave and whose segment has not landed yet. */
+struct dms_pull_key {
+	u64			addr;
+	u32			rkey;
+	u32			at;		/* offset in the message */
+	u32			len;
+};
+
+/*
+ * The announced message that is being pulled: the first one that has not all
+ * landed.  Keys and READs are always this message's.
+ */
+struct dms_pull {
+	struct dms_rxmsg	*msg;
+	struct dms_landing	*cur;		/* the last of msg->landings, READs go there */
+	u32			keyed;		/* bytes for which keys came */
+	u32			issued;		/* bytes for which READs were issued */
+	u32			reads;		/* in flight */
+	u16			gen;		/* HOLDs said for this message */
+	bool			held;		/* HOLD was said, or is owed */
+	bool			waits_landing;
+	u32			nr_keys;
+	struct dms_pull_key	key[DMS_KEYS_AHEAD];
+};
+
+/* Frames that the stream owes. */
+#define DMS_CTL_CONNECT		(1U << 0)
+#define DMS_CTL_CONNECTED	(1U << 1)
+#define DMS_CTL_ACCEPT		(1U << 2)
+#define DMS_CTL_HOLD		(1U << 3)
+#define DMS_CTL_PULL		(1U << 4)
+#define DMS_CTL_DONE		(1U << 5)
+#define DMS_CTL_NACK		(1U << 6)
+#define DMS_CTL_UPDATE		(1U << 7)
+#define DMS_CTL_FIN		(1U << 8)
+#define DMS_CTL_RESET		(1U << 9)
+#define DMS_CTL_RESET_ACK	(1U << 10)
+
+struct dms_stream {
+	struct kref		ref;
+	struct rcu_head		rcu;
+	struct work_struct	free_work;	/* the release sleeps */
+	struct dms_ctx		*ctx;		/* reference (memory only); NULL in a backlog */
+	struct dms_session	*session;	/* reference, once bound */
+	struct dms_path		*path;		/* reference; set once */
+	u32			handle;
+	u32			sid;		/* our id on the wire */
+	u32			peer_sid;	/* 0: not known yet; stream->lock */
+	u32			num;		/* for the operator; unique in the module */
+	kuid_t			owner;
+	pid_t			pid;
+	u64			flags;
+	u64			cookie;
+	char			service[DMASTREAM_SERVICE_MAX];
+	struct sockaddr_storage	peer;
+	struct dms_ring		*ring;		/* references; set when attached */
+	struct dms_group	*small, *large;
+	struct dms_listener	*listener;	/* it came through: reference; set once */
+
+	struct list_head	listener_node;	/* listener->backlog, listener->lock */
+	struct list_head	session_node;	/* session->waiting, session->lock */
+	struct list_head	path_node;	/* path->streams, path->streams_lock */
+	struct list_head	ready_node;	/* path->ready, path->ready_lock */
+	struct list_head	wait_node;	/* path->wait_*, path->lock */
+	struct list_head	hold_node;	/* path->holders, path->lock */
+	bool			ready;		/* path->ready_lock */
+
+	struct dms_ring_waiter	cq_waiter;
+	struct dms_group_waiter	small_waiter, large_waiter;
+	struct dms_ring_user	ring_user;
+	struct dms_group_user	small_user, large_user;
+
+	/* lock: everything below.  Process context; inside path->lock. */
+	spinlock_t		lock;
+	enum dms_stream_state	state;
+	u32			err_class, err_detail;
+	u32			ctl;		/* DMS_CTL_* */
+	u32			waits;		/* enum dmastream_wait, as last seen */
+	struct dms_drr		drr;
+
+	/* opening */
+	bool			attached;	/* ring and groups are set */
+	bool			open_done;
+	bool			open_async;
+	bool			abandoned;	/* gave up while CONNECT had no answer */
+	bool			connect_out;	/* counted in path->connects_out */
+	int			open_error;
+	u64			open_user_data;
+	struct completion	opened;
+	/* ending */
+	bool			handle_gone;	/* the process has no handle (any more) */
+	bool			reset_tx, reset_rx;		/* RESET sent, received */
+	bool			reset_ack_tx, reset_ack_rx;
+	u32			reset_class, reset_detail;	/* what our RESET tells */
+	bool			unbound;
+	bool			lost;		/* the path is fenced, or there never was one */
+	bool			ended;		/* off the wire, nothing in flight */
+	bool			final;		/* and off everything else */
+	bool			closing;	/* CLOSE was asked for */
+	bool			close_async;
+	bool			undelivered;	/* something accepted was not */
+	u64			close_user_data;
+	int			close_error;
+	struct completion	closed;
+	struct delayed_work	timer;		/* the limit of CONNECT, then of CLOSE */
+	struct work_struct	end_work;
+
+	/* sending */
+	struct list_head	txq;		/* accepted, not on the wire */
+	struct list_head	flight;		/* on the wire, not acknowledged, in seq order */
+	struct list_head	ending;		/* acknowledged, buffer not free yet */
+	struct list_head	rtsq;		/* announced, not all pulled or keys left: req->rts_node */
+	u32			tx_queued;	/* in txq, flight and ending */
+	u32			tx_seq;		/* last one given */
+	u32			tx_acked;
+	u32			announced;	/* RTS out and not acknowledged */
+	struct dms_land_tx	land_tx;
+	u32			peer_small;	/* bytes of the peer's small landings */
+	bool			peer_open;	/* ACCEPT or CONNECT told what the peer has */
+	bool			peer_posted, peer_nolarge;
+	bool			shut;		/* no more SENDs */
+	bool			fin_sent;
+	u32			nr_keys;	/* out or being revoked */
+
+	/* receiving */
+	struct dms_land_rx	land_rx;
+	u32			land_target;
+	u32			land_used;	/* since land_target was looked at */
+	struct list_head	landings;	/* credits: landings, or RECVs' */
+	struct list_head	rxq;
+	struct dms_rxmsg	rts[DMS_ANNOUNCE_SLOTS];
+	struct list_head	rts_free;
+	u32			rx_announced;
+	u32			rx_queued;
+	u32			rx_seq;		/* last one that arrived */
+	u32			rx_acked;	/* last one delivered */
+	u32			nack_seq, nack_errno;
+	u32			done_seq, done_bytes;
+	u32			hold_bytes;
+	bool			rx_fin;		/* FIN arrived; its seq is rx_seq */
+	bool			eos_due;	/* an end-of-stream completion is owed */
+	bool			eos_told;
+	int			eos_result;
+	struct dms_pull		pull;
+
+	u64			tx_msgs, tx_bytes, rx_msgs, rx_bytes;
+};
+
+/* ---- what the face calls (ioctl.c, ring.c, ctx.c); process context, may sleep ---- */
+
+/* Batches the scheduling of submissions of one ENTER. */
+struct dms_submit_batch {
+	struct dms_path		*path;		/* reference */
+};
+
+/*
+ * SEND or RECV.  req->stream is set with a reference, elements and pool are
+ * checked and pinned.  0: taken, it will complete; else the caller completes
+ * it with the error: -EPIPE (shut down or peer closed), -ECONNRESET, -ENOTCONN,
+ * -EMSGSIZE, -EOPNOTSUPP (RECV on a pooled stream), -ENOBUFS.
+ */
+int dms_stream_submit(struct dms_req *req, struct dms_submit_batch *batch);
+void dms_submit_flush(struct dms_submit_batch *batch);
+
+/* @arg: in and out members, copied in; returns what the ioctl returns */
+int dms_stream_connect(struct dms_ctx *ctx, struct dms_stream_cfg *cfg,
+		       struct dmastream_connect *arg);
+int dms_stream_accept(struct dms_ctx *ctx, struct dms_listener *listener,
+		      struct dms_stream_cfg *cfg, struct dmastream_accept *arg);
+int dms_stream_shutdown(struct dms_stream *stream);
+/* The handle was taken out of the table; its reference is this function's. */
+int dms_stream_close(struct dms_stream *stream, const struct dmastream_close *arg);
+void dms_stream_query(struct dms_stream *stream, struct dmastream_stream_query *arg);
+int dms_stream_cancel(struct dms_stream *stream, u64 user_data);
+/* The context ends: as CLOSE with ABORT and nobody to tell; the reference of the handle is this function's. */
+void dms_stream_orphan(struct dms_stream *stream);
+
+void dms_stream_get(struct dms_stream *stream);
+bool dms_stream_tryget(struct dms_stream *stream);	/* under RCU */
+void dms_stream_put(struct dms_stream *stream);
+
+/* ---- what the session calls; process context, no lock held ---- */
+void dms_stream_path_up(struct dms_stream *stream);	/* stream->path is set */
+void dms_stream_session_lost(struct dms_stream *stream, u32 err_class, u32 err_detail);
+
+/* ---- what the path calls ---- */
+void dms_stream_path_lost(struct dms_stream *stream, u32 err_class, u32 err_detail);
+
+#endif /* DMS_STREAM_H */

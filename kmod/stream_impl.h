@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the parts of a stream, the multiplexer, the path and the protocol
+ * handlers ask of each other.  Not for the layers above or below.
+ *
+ * Functions marked [lock] are called with stream->lock held, those marked
+ * [path] with path->lock held.
+ */
+#ifndef DMS_STREAM_IMPL_H
+#define DMS_STREAM_IMPL_H
+
+#include "core/wire.h"
+#include "mux.h"
+#include "stream.h"
+
+struct dms_build;
+struct dms_key;
+struct dms_landing;
+
+/* stream.c */
+struct dms_stream *dms_stream_alloc(gfp_t gfp);
+/* The only function that changes the state. [lock] */
+bool dms_stream_move(struct dms_stream *s, enum dms_stream_state to);
+int dms_stream_attach(struct dms_stream *s, struct dms_ctx *ctx,
+		      const struct dms_stream_cfg *cfg);
+void dms_stream_detach(struct dms_stream *s);	/* no lock */
+enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b); /* [path] */
+/* Ready, and a worker pumps the path; any lock. */
+void dms_stream_kick(struct dms_stream *s);
+
+/* stream_ctl.c */
+void dms_ctl_init(struct dms_stream *s);
+enum dms_served dms_ctl_open_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
+enum dms_served dms_ctl_end_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
+void dms_ctl_opened(struct dms_stream *s, int err);			/* [lock] */
+void dms_ctl_abort(struct dms_stream *s, u32 err_class, u32 err_detail); /* [lock] */
+void dms_ctl_check_end(struct dms_stream *s);				/* [lock] */
+enum dms_rule dms_ctl_connected(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_ctl_refused(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_ctl_accept(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_ctl_reset(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_ctl_reset_ack(struct dms_stream *s, const struct dms_frame *f);
+/* Puts the process's side on; the stream is in no backlog any more.  No lock. */
+int dms_ctl_do_accept(struct dms_stream *s, struct dms_ctx *ctx,
+		      const struct dms_stream_cfg *cfg, u32 *handle);
+/* Ends a stream that nobody accepted; no lock. */
+void dms_ctl_refuse(struct dms_stream *s, u32 reason);
+/* -errno that tells an error's class to a process */
+int dms_ctl_errno(u32 err_class, u32 err_detail);
+
+/* stream_tx.c */
+int dms_tx_submit(struct dms_stream *s, struct dms_req *req);
+enum dms_served dms_tx_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
+void dms_tx_revoke(struct dms_stream *s, struct dms_build *b);		/* [path][lock] */
+void dms_tx_peer(struct dms_stream *s, u32 flags, u32 small);		/* [lock] */
+enum dms_rule dms_tx_done(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_tx_hold(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_tx_pull(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_tx_update(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_tx_nack(struct dms_stream *s, const struct dms_frame *f);
+/* Sends that did not leave end with @err, not delivered. [lock] */
+void dms_tx_drop_queued(struct dms_stream *s, int err);
+/* The peer says that it delivered up to @seq and will deliver no more. [lock] */
+enum dms_rule dms_tx_settle(struct dms_stream *s, u32 seq);
+/* The path is fenced: what is not acknowledged ends as unknown. [lock] */
+void dms_tx_lost(struct dms_stream *s, int unsent, int unknown);
+bool dms_tx_all_acked(const struct dms_stream *s);			/* [lock] */
+int dms_tx_cancel(struct dms_stream *s, u64 user_data);
+/* From the path: a packet that gathers from it is out no more; a key is free. */
+void dms_stream_wire_done(struct dms_req *req);
+void dms_stream_key_free(struct dms_key *key);
+
+/* stream_rx.c */
+int dms_rx_submit(struct dms_stream *s, struct dms_req *req);
+enum dms_served dms_rx_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
+enum dms_rule dms_rx_data(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_rx_rts(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_rx_key(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_rx_fin(struct dms_stream *s, const struct dms_frame *f);
+void dms_rx_deliver(struct dms_stream *s);				/* [lock] */
+void dms_rx_replenish(struct dms_stream *s);				/* [lock] */
+/* Gives back whatever no READ is writing to; posted receives end with @err. [lock] */
+void dms_rx_drop(struct dms_stream *s, int err);
+void dms_rx_eos(struct dms_stream *s, int result);			/* [lock] */
+void dms_rx_large_ready(struct dms_stream *s);				/* [lock] */
+void dms_stream_read_done(struct dms_stream *s, struct dms_landing *l,
+			  u32 len, int status);
+void dms_stream_hold_due(struct dms_stream *s);				/* [path] */
+
+/* stream.c, for listener.c */
+void dms_stream_peer(const struct dms_stream *s, struct dmastream_addr *addr);
+
+#endif /* DMS_STREAM_IMPL_H */

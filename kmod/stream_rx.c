@@ -1,0 +1,856 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The receiving side of a stream.
+ *
+ * rxq holds, in order of sequence, what arrived and is not delivered: eager
+ * messages, which are in their landing already, and announced ones, of which
+ * the first that has not all landed is pulled.  Delivery means: the completion
+ * is in the process's ring; only then is a message acknowledged.  An announced
+ * message is delivered buffer by buffer as they fill.
+ *
+ * Landing credits of a pooled stream are landings of its small group, taken
+ * before the credit is told.  Those of a posted stream are its RECVs.
+ */
+#include <linux/list.h>
+#include <linux/slab.h>
+
+#include "core/seg.h"
+#include "eager.h"
+#include "ibdev.h"
+#include "incast.h"
+#include "path.h"
+#include "pool.h"
+#include "req.h"
+#include "stats.h"
+#include "stream.h"
+#include "stream_impl.h"
+
+static bool rx_posted(const struct dms_stream *s)
+{
+	return s->flags & DMASTREAM_STREAM_POSTED;
+}
+
+static struct dms_req *rx_recv(struct dms_landing *l)
+{
+	return container_of(l, struct dms_req, landing);
+}
+
+/* ---- credits ---- */
+
+/**
+ * dms_rx_replenish() - take landings for the credits that the stream should have
+ * @s: stream->lock is held
+ *
+ * Waits in the group's queue only when it has none at all: one credit keeps a
+ * stream going, and others need theirs.
+ */
+void dms_rx_replenish(struct dms_stream *s)
+{
+	struct dms_group_waiter *w;
+	struct dms_landing *l;
+
+	if (s->state != DMS_STREAM_OPEN || rx_posted(s) || s->rx_fin)
+		return;
+	while (dms_land_rx_out(&s->land_rx) < s->land_target) {
+		w = dms_land_rx_out(&s->land_rx) ? NULL : &s->small_waiter;
+		l = dms_group_take(s->small, w);
+		if (!l) {
+			if (w) {
+				s->waits |= DMASTREAM_WAIT_LANDING;
+				dms_stat_inc(DMS_STAT_LANDING_STALLS);
+			}
+			break;
+		}
+		list_add_tail(&l->node, &s->landings);
+		dms_land_rx_add(&s->land_rx, 1);
+	}
+	if (dms_land_rx_owes(&s->land_rx))
+		s->ctl |= DMS_CTL_UPDATE;
+}
+
+static void rx_retarget(struct dms_stream *s)
+{
+	if (rx_posted(s) || s->land_used < (s->land_target + 1) / 2)
+		return;
+	s->land_target = dms_land_target(s->land_target, s->land_used,
+					 dms_group_available(s->small),
+					 READ_ONCE(s->small->nr_users));
+	s->land_used = 0;
+}
+
+/* ---- delivery ---- */
+
+static void rx_delivered(struct dms_stream *s, u32 seq, u32 len)
+{
+	s->rx_acked = seq;
+	s->rx_msgs++;
+	s->rx_bytes += len;
+	dms_stat_inc(DMS_STAT_RX_MSGS);
+	s->ctl |= DMS_CTL_UPDATE;
+}
+
+static int rx_post(struct dms_stream *s, struct dmastream_cqe *cqe)
+{
+	int err;
+
+	cqe->flags |= DMASTREAM_OP_RECV << DMASTREAM_CQE_OP_SHIFT;
+	cqe->stream = s->handle;
+	err = dms_ring_post_recv(s->ring, cqe, &s->cq_waiter);
+	if (err) {
+		s->waits |= DMASTREAM_WAIT_CQ;
+		dms_stat_inc(DMS_STAT_CQ_FULL_WAITS);
+	}
+	return err;
+}
+
+static bool rx_deliver_eager(struct dms_stream *s, struct dms_rxmsg *m)
+{
+	struct dms_landing *l = container_of(m, struct dms_landing, msg);
+	struct dmastream_cqe cqe = {
+		.user_data = l->cookie,
+		.result = m->len,
+		.seq = m->seq,
+		.tag = m->tag,
+	};
+
+	if (rx_post(s, &cqe))
+		return false;
+	list_del_init(&m->node);
+	s->rx_queued--;
+	rx_delivered(s, m->seq, m->len);
+	dms_group_done(l);
+	return true;
+}
+
+/* One buffer of an announced message; false: it is not there, or there is no slot. */
+static bool rx_deliver_part(struct dms_stream *s, struct dms_rxmsg *m)
+{
+	struct dms_landing *l;
+	struct dmastream_cqe cqe = { .seq = m->seq, .tag = m->tag };
+	bool last;
+
+	l = list_first_entry_or_null(&m->landings, struct dms_landing, node);
+	if (!l || (l->filled < l->len && m->landed < m->len) || !l->filled)
+		return false;
+	last = m->delivered + l->filled == m->len;
+	cqe.user_data = l->cookie;
+	cqe.result = last ? m->len : l->filled;
+	cqe.flags = last ? 0 : DMASTREAM_CQE_MORE;
+	if (rx_post(s, &cqe))
+		return false;
+	m->delivered += l->filled;
+	list_del_init(&l->node);
+	if (s->pull.cur == l)
+		s->pull.cur = NULL;
+	dms_group_done(l);
+	return true;
+}
+
+static bool rx_deliver_announced(struct dms_stream *s, struct dms_rxmsg *m)
+{
+	while (m->delivered < m->len)
+		if (!rx_deliver_part(s, m))
+			return false;
+	list_del_init(&m->node);
+	s->rx_queued--;
+	s->rx_announced--;
+	rx_delivered(s, m->seq, m->len);
+	list_add_tail(&m->node, &s->rts_free);
+	return true;
+}
+
+static void rx_pull_next(struct dms_stream *s);
+
+/* A RECV that is too short: it fails, and so does the peer's send. */
+static bool rx_deliver_too_long(struct dms_stream *s, struct dms_rxmsg *m)
+{
+	struct dms_landing *l = container_of(m, struct dms_landing, msg);
+
+	/* One NACK can be owed at a time. */
+	if (s->ctl & DMS_CTL_NACK)
+		return false;
+	s->nack_seq = m->seq;
+	s->nack_errno = EMSGSIZE;
+	s->ctl |= DMS_CTL_NACK | DMS_CTL_UPDATE;
+	s->rx_acked = m->seq;
+	list_del_init(&m->node);
+	s->rx_queued--;
+	if (m->announced) {
+		s->rx_announced--;
+		if (s->pull.msg == m)
+			rx_pull_next(s);
+	}
+	dms_req_complete(rx_recv(l), -EMSGSIZE, 0, m->seq, m->tag);
+	return true;
+}
+
+static bool rx_deliver_posted(struct dms_stream *s, struct dms_rxmsg *m)
+{
+	struct dms_landing *l = container_of(m, struct dms_landing, msg);
+
+	if (m->too_long)
+		return rx_deliver_too_long(s, m);
+	if (m->landed < m->len)
+		return false;
+	list_del_init(&m->node);
+	s->rx_queued--;
+	if (m->announced)
+		s->rx_announced--;
+	rx_delivered(s, m->seq, m->len);
+	dms_req_complete(rx_recv(l), m->len, 0, m->seq, m->tag);
+	return true;
+}
+
+/* RECVs that nothing will land in any more. */
+static void rx_end_recvs(struct dms_stream *s, int result, u32 flags)
+{
+	struct dms_landing *l, *next;
+
+	list_for_each_entry_safe(l, next, &s->landings, node) {
+		list_del_init(&l->node);
+		dms_req_complete(rx_recv(l), result, flags, 0, 0);
+	}
+}
+
+static void rx_deliver_eos(struct dms_stream *s)
+{
+	struct dmastream_cqe cqe = {
+		.user_data = s->cookie,
+		.result = s->eos_result,
+		.flags = DMASTREAM_CQE_EOS | DMASTREAM_CQE_NOBUF,
+		.seq = s->rx_seq,
+	};
+
+	if (!s->eos_due || s->eos_told || !list_empty(&s->rxq))
+		return;
+	if (s->handle_gone || !s->attached) {
+		s->eos_told = true;
+		return;
+	}
+	if (rx_posted(s))
+		rx_end_recvs(s, s->eos_result, DMASTREAM_CQE_EOS);
+	else if (rx_post(s, &cqe))
+		return;
+	s->eos_told = true;
+	if (s->rx_fin && s->eos_result == 0) {
+		s->rx_acked = s->rx_seq;
+		s->ctl |= DMS_CTL_UPDATE;
+	}
+}
+
+/**
+ * dms_rx_deliver() - hand over what can be
+ * @s: stream->lock is held
+ *
+ * In order; stops at what has not landed, or at a full completion queue, and
+ * then cq_waiter is queued.
+ */
+void dms_rx_deliver(struct dms_stream *s)
+{
+	struct dms_rxmsg *m;
+	bool went_on;
+
+	while (s->state == DMS_STREAM_OPEN &&
+	       (m = list_first_entry_or_null(&s->rxq, struct dms_rxmsg, node))) {
+		if (rx_posted(s))
+			went_on = rx_deliver_posted(s, m);
+		else if (m->announced)
+			went_on = rx_deliver_announced(s, m);
+		else
+			went_on = rx_deliver_eager(s, m);
+		if (!went_on)
+			break;
+	}
+	rx_deliver_eos(s);
+	rx_retarget(s);
+	dms_rx_replenish(s);
+}
+
+/**
+ * dms_rx_eos() - nothing more will be received
+ * @s: stream->lock is held; the caller has rxq emptied or lets it be delivered
+ * @result: 0, or -errno
+ */
+void dms_rx_eos(struct dms_stream *s, int result)
+{
+	if (s->eos_due)
+		return;
+	s->eos_due = true;
+	s->eos_result = result;
+	rx_deliver_eos(s);
+}
+
+/* ---- posted receives ---- */
+
+/**
+ * dms_rx_submit() - take a RECV
+ * @s: its stream
+ * @req: one element
+ *
+ * Return: 0, -EOPNOTSUPP (the stream is pooled), -ENOTCONN, -ENOBUFS (too many
+ * are posted), -EPIPE (closed, or broken), -ENODATA (the peer has shut down).
+ */
+int dms_rx_submit(struct dms_stream *s, struct dms_req *req)
+{
+	struct dms_landing *l = &req->landing;
+	int err = 0;
+
+	spin_lock(&s->lock);
+	if (!rx_posted(s))
+		err = -EOPNOTSUPP;
+	else if (s->state == DMS_STREAM_WAITING || s->state == DMS_STREAM_CONNECTING)
+		err = -ENOTCONN;
+	else if (s->state != DMS_STREAM_OPEN)
+		err = -EPIPE;
+	else if (s->eos_told)
+		err = -ENODATA;
+	else if (dms_land_rx_out(&s->land_rx) >= DMS_POSTED_CREDITS)
+		err = -ENOBUFS;
+	if (err)
+		goto out;
+	l->group = NULL;
+	l->pool = req->pool;
+	l->off = req->elem[0].off;
+	l->len = req->elem[0].len;
+	l->cookie = req->user_data;
+	l->filled = 0;
+	l->issued = 0;
+	list_add_tail(&l->node, &s->landings);
+	dms_land_rx_add(&s->land_rx, 1);
+	s->ctl |= DMS_CTL_UPDATE;
+	s->waits &= ~DMASTREAM_WAIT_LANDING;
+out:
+	spin_unlock(&s->lock);
+	return err;
+}
+
+/* ---- what arrives; the handlers of proto.c ---- */
+
+/*
+ * The landing of the credit that a message spends; NULL: none was granted.
+ */
+static struct dms_landing *rx_spend(struct dms_stream *s)
+{
+	struct dms_landing *l;
+
+	if (dms_land_rx_use(&s->land_rx))
+		return NULL;
+	l = list_first_entry_or_null(&s->landings, struct dms_landing, node);
+	if (WARN_ON_ONCE(!l))
+		return NULL;
+	list_del_init(&l->node);
+	s->land_used++;
+	return l;
+}
+
+static void rx_queue(struct dms_stream *s, struct dms_rxmsg *m,
+		     const struct dms_frame *f, bool announced)
+{
+	INIT_LIST_HEAD(&m->landings);
+	m->seq = f->seq;
+	m->len = f->len;
+	m->tag = f->tag;
+	m->landed = announced ? 0 : f->len;
+	m->delivered = 0;
+	m->announced = announced;
+	m->too_long = false;
+	list_add_tail(&m->node, &s->rxq);
+	s->rx_queued++;
+	s->rx_seq = f->seq;
+}
+
+/* Frames that cross a CLOSE or a RESET are dropped; others must fit the state. */
+static bool rx_hears(const struct dms_stream *s, enum dms_rule *rule)
+{
+	*rule = DMS_RULE_NONE;
+	if (s->state == DMS_STREAM_OPEN)
+		return true;
+	if (s->state == DMS_STREAM_WAITING || s->state == DMS_STREAM_CONNECTING ||
+	    s->state == DMS_STREAM_BACKLOG || s->reset_rx)
+		*rule = DMS_RULE_STATE;
+	return false;
+}
+
+static enum dms_rule rx_next(const struct dms_stream *s, const struct dms_frame *f)
+{
+	if (s->rx_fin)
+		return DMS_RULE_STATE;
+	return f->seq == s->rx_seq + 1 ? DMS_RULE_NONE : DMS_RULE_SEQ;
+}
+
+/* DATA: an eager message. */
+enum dms_rule dms_rx_data(struct dms_stream *s, const struct dms_frame *f)
+{
+	struct dms_landing *l;
+	enum dms_rule rule;
+
+	spin_lock(&s->lock);
+	if (!rx_hears(s, &rule))
+		goto out;
+	rule = rx_next(s, f);
+	if (rule)
+		goto out;
+	l = rx_spend(s);
+	if (!l || f->len > s->path->eager_max) {
+		rule = DMS_RULE_LANDING;
+		if (l)	/* as if it had not been spent */
+			list_add(&l->node, &s->landings);
+		goto out;
+	}
+	if (f->len > l->len && !rx_posted(s)) {
+		list_add(&l->node, &s->landings);
+		rule = DMS_RULE_LANDING;
+		goto out;
+	}
+	rx_queue(s, &l->msg, f, false);
+	if (f->len > l->len)
+		l->msg.too_long = true;
+	else
+		dms_eager_copy_in(l, f->body, f->len);
+	dms_stat_add(DMS_STAT_EAGER_RX_BYTES, f->len);
+	dms_rx_deliver(s);
+out:
+	spin_unlock(&s->lock);
+	dms_stream_kick(s);
+	return rule;
+}
+
+/* The next message that is to be pulled. */
+static void rx_pull_next(struct dms_stream *s)
+{
+	struct dms_pull *p = &s->pull;
+	struct dms_rxmsg *m;
+
+	memset(p, 0, sizeof(*p));
+	list_for_each_entry(m, &s->rxq, node) {
+		if (m->announced && m->landed < m->len) {
+			p->msg = m;
+			break;
+		}
+	}
+	/* A posted message has its landing from the beginning. */
+	if (p->msg && rx_posted(s))
+		p->cur = container_of(p->msg, struct dms_landing, msg);
+}
+
+/* RTS: a message is announced. */
+enum dms_rule dms_rx_rts(struct dms_stream *s, const struct dms_frame *f)
+{
+	struct dms_landing *l = NULL;
+	struct dms_rxmsg *m;
+	enum dms_rule rule;
+
+	spin_lock(&s->lock);
+	if (!rx_hears(s, &rule))
+		goto out;
+	rule = rx_next(s, f);
+	if (rule)
+		goto out;
+	if (!f->len || f->len > DMASTREAM_MSG_MAX || (!rx_posted(s) && !s->large)) {
+		rule = DMS_RULE_LENGTH;
+		goto out;
+	}
+	if (s->rx_announced == DMS_ANNOUNCE_SLOTS) {
+		rule = DMS_RULE_ANNOUNCE;
+		goto out;
+	}
+	if (rx_posted(s)) {
+		l = rx_spend(s);
+		if (!l) {
+			rule = DMS_RULE_LANDING;
+			goto out;
+		}
+		m = &l->msg;
+	} else {
+		m = list_first_entry(&s->rts_free, struct dms_rxmsg, node);
+		list_del(&m->node);
+	}
+	s->rx_announced++;
+	rx_queue(s, m, f, true);
+	if (l)
+		m->too_long = f->len > l->len;
+	if (!s->pull.msg)
+		rx_pull_next(s);
+	dms_rx_deliver(s);
+out:
+	spin_unlock(&s->lock);
+	dms_stream_kick(s);
+	return rule;
+}
+
+/* KEY: a segment of the message that is being pulled may be read. */
+enum dms_rule dms_rx_key(struct dms_stream *s, const struct dms_frame *f)
+{
+	struct dms_pull *p = &s->pull;
+	struct dms_pull_key *key;
+	enum dms_rule rule;
+
+	spin_lock(&s->lock);
+	if (!rx_hears(s, &rule))
+		goto out;
+	if (!p->msg || p->msg->seq != f->seq) {
+		/* It crossed the NACK of a message that is over. */
+		if ((s32)(f->seq - s->rx_acked) > 0)
+			rule = DMS_RULE_KEY;
+		goto out;
+	}
+	if (f->gen != p->gen) {
+		/* It crossed our HOLD: the sender has taken it back by now. */
+		if ((s16)(f->gen - p->gen) > 0)
+			rule = DMS_RULE_KEY;
+		goto out;
+	}
+	if (p->held || f->a != p->keyed || !f->len || f->len > p->msg->len - f->a ||
+	    p->nr_keys == DMS_KEYS_AHEAD) {
+		rule = DMS_RULE_KEY;
+		goto out;
+	}
+	key = &p->key[p->nr_keys++];
+	key->addr = f->tag;
+	key->rkey = f->b;
+	key->at = f->a;
+	key->len = f->len;
+	p->keyed += f->len;
+out:
+	spin_unlock(&s->lock);
+	dms_stream_kick(s);
+	return rule;
+}
+
+/* FIN: no message comes any more. */
+enum dms_rule dms_rx_fin(struct dms_stream *s, const struct dms_frame *f)
+{
+	enum dms_rule rule;
+
+	spin_lock(&s->lock);
+	if (!rx_hears(s, &rule))
+		goto out;
+	rule = rx_next(s, f);
+	if (rule)
+		goto out;
+	s->rx_fin = true;
+	s->rx_seq = f->seq;
+	dms_rx_eos(s, 0);
+	dms_rx_deliver(s);
+out:
+	spin_unlock(&s->lock);
+	dms_stream_kick(s);
+	return rule;
+}
+
+/* ---- pulling ---- */
+
+static bool rx_next_landing(struct dms_stream *s)
+{
+	struct dms_pull *p = &s->pull;
+	struct dms_landing *l;
+
+	if (p->cur && p->cur->issued < p->cur->len)
+		return true;
+	if (rx_posted(s))
+		return p->cur;
+	l = dms_group_take(s->large, &s->large_waiter);
+	if (!l) {
+		if (!p->waits_landing)
+			dms_stat_inc(DMS_STAT_LANDING_STALLS);
+		p->waits_landing = true;
+		s->waits |= DMASTREAM_WAIT_LANDING;
+		return false;
+	}
+	list_add_tail(&l->node, &p->msg->landings);
+	p->cur = l;
+	p->waits_landing = false;
+	s->waits &= ~DMASTREAM_WAIT_LANDING;
+	return true;
+}
+
+static const struct dms_pull_key *rx_key_at(const struct dms_pull *p, u32 at)
+{
+	u32 i;
+
+	for (i = 0; i < p->nr_keys; i++)
+		if (at - p->key[i].at < p->key[i].len)
+			return &p->key[i];
+	return NULL;
+}
+
+/* Posts the next READ; false when there is none to post now. */
+static bool rx_read(struct dms_stream *s, struct dms_build *b)
+{
+	struct dms_path *path = b->path;
+	struct dms_pull *p = &s->pull;
+	const struct dms_pull_key *key = rx_key_at(p, p->issued);
+	struct dms_landing *l;
+	struct dms_read *rd;
+	u32 max, len;
+	int n;
+
+	if (!key)
+		return false;
+	if (!rx_next_landing(s)) {
+		dms_path_hold_later(path, s);
+		return false;
+	}
+	rd = list_first_entry_or_null(&path->reads_free, struct dms_read, node);
+	if (!rd) {
+		dms_path_wait(path, &path->wait_read, s);
+		return false;
+	}
+	l = p->cur;
+	max = min_t(u32, DMS_TX_SGES, path->ibdev->max_read_sge);
+	len = dms_read_len(key->at + key->len - p->issued, l->len - l->issued,
+			   p->msg->len - p->issued);
+	len = dms_pool_sge_span(l->pool, l->off + l->issued, len, max);
+	n = dms_pool_sges(l->pool, path->ibdev, l->off + l->issued, len, rd->sge, max);
+	if (WARN_ON_ONCE(n <= 0))
+		return false;
+	if (!dms_incast_take(path, len, &rd->charge)) {
+		dms_path_wait(path, &path->wait_read, s);
+		return false;
+	}
+	rd->nr_sge = n;
+	rd->landing = l;
+	rd->landing_at = l->issued;
+	rd->len = len;
+	rd->remote_addr = key->addr + (p->issued - key->at);
+	rd->rkey = key->rkey;
+	rd->stream = s;
+	list_del_init(&rd->node);
+	if (path->ops->read(path, rd)) {
+		/* The budget is given back by the fence's end of the path. */
+		list_add(&rd->node, &path->reads_free);
+		rd->stream = NULL;
+		path->incast_unread += rd->charge;
+		b->failed = true;
+		return false;
+	}
+	dms_stream_get(s);		/* put in dms_path_read_done() */
+	path->reads_out++;
+	p->reads++;
+	p->issued += len;
+	l->issued += len;
+	return true;
+}
+
+/**
+ * dms_stream_read_done() - a READ of the stream has ended
+ * @s: the caller holds a reference
+ * @l: where it went
+ * @len: bytes
+ * @status: 0 or -errno
+ *
+ * READs of one path end in the order in which they were posted, so a landing
+ * fills from its beginning.
+ */
+void dms_stream_read_done(struct dms_stream *s, struct dms_landing *l, u32 len,
+			  int status)
+{
+	struct dms_pull *p = &s->pull;
+	struct dms_rxmsg *m;
+
+	spin_lock(&s->lock);
+	p->reads--;
+	m = p->msg;
+	if (status || s->state != DMS_STREAM_OPEN || WARN_ON_ONCE(!m))
+		goto out;
+	l->filled += len;
+	m->landed += len;
+	dms_stat_add(DMS_STAT_RDMA_RX_BYTES, len);
+	while (p->nr_keys && p->key[0].at + p->key[0].len <= m->landed) {
+		p->nr_keys--;
+		memmove(&p->key[0], &p->key[1], p->nr_keys * sizeof(p->key[0]));
+		s->done_seq = m->seq;
+		s->done_bytes = m->landed;
+		s->ctl |= DMS_CTL_DONE;
+	}
+	if (m->landed == m->len)
+		rx_pull_next(s);
+	dms_rx_deliver(s);
+out:
+	dms_ctl_check_end(s);
+	spin_unlock(&s->lock);
+	dms_mux_ready(s);
+}
+
+/**
+ * dms_stream_hold_due() - a pull has waited for a landing long enough
+ * @s: path->lock is held
+ */
+void dms_stream_hold_due(struct dms_stream *s)
+{
+	struct dms_pull *p = &s->pull;
+
+	spin_lock(&s->lock);
+	if (s->state == DMS_STREAM_OPEN && p->msg && p->waits_landing &&
+	    !p->reads && !p->held && p->nr_keys) {
+		p->held = true;
+		p->gen++;
+		p->nr_keys = 0;
+		p->keyed = p->msg->landed;
+		s->hold_bytes = p->msg->landed;
+		s->ctl |= DMS_CTL_HOLD;
+		dms_stat_inc(DMS_STAT_HOLDS);
+		dms_mux_ready(s);
+	}
+	spin_unlock(&s->lock);
+}
+
+/**
+ * dms_rx_large_ready() - the large group may have a landing
+ * @s: stream->lock is held; was waiting for one
+ */
+void dms_rx_large_ready(struct dms_stream *s)
+{
+	struct dms_pull *p = &s->pull;
+
+	p->waits_landing = false;
+	s->waits &= ~DMASTREAM_WAIT_LANDING;
+	if (s->state != DMS_STREAM_OPEN || !p->msg || p->issued == p->msg->len)
+		return;
+	/* A landing in hand before the sender is asked for keys again. */
+	if (rx_next_landing(s) && p->held) {
+		p->held = false;
+		s->ctl |= DMS_CTL_PULL;
+	}
+}
+
+/* ---- frames that are owed ---- */
+
+static bool rx_put(struct dms_stream *s, struct dms_build *b, u32 bit,
+		   const struct dms_frame *f)
+{
+	if (!(s->ctl & bit))
+		return true;
+	if (!dms_build_room(b, 0, 0))
+		return false;
+	dms_build_frame(b, f);
+	s->ctl &= ~bit;
+	return true;
+}
+
+static bool rx_frames(struct dms_stream *s, struct dms_build *b)
+{
+	struct dms_frame done = {
+		.type = DMS_F_DONE, .stream = s->peer_sid,
+		.seq = s->done_seq, .a = s->done_bytes,
+	};
+	struct dms_frame hold = {
+		.type = DMS_F_HOLD, .stream = s->peer_sid,
+		.gen = s->pull.gen, .a = s->hold_bytes,
+	};
+	struct dms_frame pull = {
+		.type = DMS_F_PULL, .stream = s->peer_sid, .gen = s->pull.gen,
+	};
+	struct dms_frame nack = {
+		.type = DMS_F_NACK, .stream = s->peer_sid,
+		.seq = s->nack_seq, .a = s->nack_errno,
+	};
+
+	if (s->pull.msg) {
+		hold.seq = s->pull.msg->seq;
+		pull.seq = s->pull.msg->seq;
+	}
+	return rx_put(s, b, DMS_CTL_DONE, &done) &&
+	       rx_put(s, b, DMS_CTL_HOLD, &hold) &&
+	       rx_put(s, b, DMS_CTL_PULL, &pull) &&
+	       rx_put(s, b, DMS_CTL_NACK, &nack);
+}
+
+static bool rx_update(struct dms_stream *s, struct dms_build *b)
+{
+	struct dms_frame f = {
+		.type = DMS_F_UPDATE, .stream = s->peer_sid, .seq = s->rx_acked,
+	};
+
+	if (!(s->ctl & DMS_CTL_UPDATE))
+		return true;
+	if (!dms_build_room(b, 0, 0))
+		return false;
+	f.a = dms_land_rx_tell(&s->land_rx);
+	dms_build_frame(b, &f);
+	s->ctl &= ~DMS_CTL_UPDATE;
+	return true;
+}
+
+/**
+ * dms_rx_serve() - say what is owed to the sender, and read what may be read
+ * @s: OPEN; path->lock and stream->lock are held
+ * @b: packet under construction
+ */
+enum dms_served dms_rx_serve(struct dms_stream *s, struct dms_build *b)
+{
+	bool nacked = s->ctl & DMS_CTL_NACK;
+
+	if (!s->peer_sid)
+		return DMS_SERVED;
+	if (!rx_frames(s, b))
+		return DMS_SERVED_STALLED;
+	if (nacked)	/* delivery waited for the NACK to go out */
+		dms_rx_deliver(s);
+	if (!rx_update(s, b))
+		return DMS_SERVED_STALLED;
+	while (!b->failed && s->pull.msg && !s->pull.held && !s->pull.msg->too_long &&
+	       s->pull.issued < s->pull.msg->len)
+		if (!rx_read(s, b))
+			break;
+	return DMS_SERVED;
+}
+
+/* ---- the end ---- */
+
+static void rx_drop_landings(struct list_head *list)
+{
+	struct dms_landing *l, *next;
+
+	list_for_each_entry_safe(l, next, list, node) {
+		list_del_init(&l->node);
+		dms_group_return(l);
+	}
+}
+
+static void rx_drop_msg(struct dms_stream *s, struct dms_rxmsg *m, int err)
+{
+	list_del_init(&m->node);
+	s->rx_queued--;
+	if (m->announced)
+		s->rx_announced--;
+	if (rx_posted(s)) {
+		struct dms_landing *l = container_of(m, struct dms_landing, msg);
+
+		dms_req_complete(rx_recv(l), err, 0, m->seq, m->tag);
+	} else if (m->announced) {
+		rx_drop_landings(&m->landings);
+		list_add_tail(&m->node, &s->rts_free);
+	} else {
+		dms_group_return(container_of(m, struct dms_landing, msg));
+	}
+}
+
+/**
+ * dms_rx_drop() - receive no more
+ * @s: not OPEN any more; stream->lock is held; the caller holds a reference
+ * @err: result of posted receives
+ *
+ * Landings that a READ may still be writing to stay with the message; called
+ * again when the READs have ended.
+ */
+void dms_rx_drop(struct dms_stream *s, int err)
+{
+	struct dms_rxmsg *m, *next;
+
+	list_for_each_entry_safe(m, next, &s->rxq, node) {
+		if (m == s->pull.msg && s->pull.reads)
+			continue;
+		if (m == s->pull.msg) {
+			s->pull.msg = NULL;
+			s->pull.cur = NULL;
+		}
+		rx_drop_msg(s, m, err);
+	}
+	if (rx_posted(s))
+		rx_end_recvs(s, err, 0);
+	else
+		rx_drop_landings(&s->landings);
+	s->ctl &= ~(DMS_CTL_HOLD | DMS_CTL_PULL | DMS_CTL_DONE | DMS_CTL_NACK |
+		    DMS_CTL_UPDATE);
+}

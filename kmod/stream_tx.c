@@ -1,0 +1,746 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The sending side of a stream.
+ *
+ * A request moves txq -> flight -> ending -> completed:
+ *   txq      accepted, not on the wire; CANCEL can take it back
+ *   flight   has a sequence number and is on the wire: as a DATA frame, or
+ *            announced by RTS
+ *   ending   the peer acknowledged it, but a NIC may still read its buffer: a
+ *            packet that gathers from it is out, or a key to it
+ * It completes when it is acknowledged, no packet gathers from it (wire == 0),
+ * and every key to it was revoked (keys empty); or when the path is fenced,
+ * after which none of these can matter.
+ *
+ * An announced request is also on rtsq until all of it was pulled and no key is
+ * left.  Keys go out for the first one there that is not all pulled.
+ */
+#include <linux/list.h>
+#include <linux/slab.h>
+
+#include "core/seg.h"
+#include "eager.h"
+#include "path.h"
+#include "pool.h"
+#include "req.h"
+#include "stats.h"
+#include "stream.h"
+#include "stream_impl.h"
+
+static void tx_complete(struct dms_stream *s, struct dms_req *req, int result)
+{
+	list_del_init(&req->node);
+	list_del_init(&req->rts_node);
+	s->tx_queued--;
+	if (result >= 0) {
+		s->tx_msgs++;
+		s->tx_bytes += result;
+		dms_stat_inc(DMS_STAT_TX_MSGS);
+	} else {
+		s->undelivered = true;
+	}
+	dms_req_complete(req, result, 0, req->seq, 0);
+}
+
+/* Ends a request if nothing can touch its buffer any more. */
+static void tx_try_complete(struct dms_stream *s, struct dms_req *req)
+{
+	if (!req->acked || req->wire || !list_empty(&req->keys))
+		return;
+	tx_complete(s, req, req->result);
+}
+
+/* The peer's last word on a request: it is out of flight. */
+static void tx_acked(struct dms_stream *s, struct dms_req *req)
+{
+	req->acked = true;
+	if (req->announced) {
+		s->announced--;
+		req->done = req->len;
+	}
+	list_move_tail(&req->node, &s->ending);
+	if (!req->wire && list_empty(&req->keys))
+		tx_try_complete(s, req);
+	else if (req->flags & DMASTREAM_SQE_SPLIT)
+		dms_req_tell(req, req->result, req->seq);
+}
+
+/**
+ * dms_tx_submit() - take a SEND
+ * @s: its stream
+ * @req: the request
+ *
+ * Return: 0, -ENOTCONN (not open yet, or lost), -EPIPE (shut down, closed or
+ * reset), -EMSGSIZE (the peer cannot take so long a message).
+ */
+int dms_tx_submit(struct dms_stream *s, struct dms_req *req)
+{
+	int err = 0;
+
+	spin_lock(&s->lock);
+	if (s->state == DMS_STREAM_WAITING || s->state == DMS_STREAM_CONNECTING)
+		err = -ENOTCONN;
+	else if (s->lost)
+		err = -ENOTCONN;
+	else if (s->state != DMS_STREAM_OPEN || s->shut)
+		err = -EPIPE;
+	if (err)
+		goto out;
+	INIT_LIST_HEAD(&req->keys);
+	INIT_LIST_HEAD(&req->rts_node);
+	req->seq = 0;
+	req->result = req->len;
+	req->keyed = 0;
+	req->done = 0;
+	req->gen = 0;
+	req->wire = 0;
+	req->announced = false;
+	req->acked = false;
+	req->held = false;
+	list_add_tail(&req->node, &s->txq);
+	s->tx_queued++;
+out:
+	spin_unlock(&s->lock);
+	return err;
+}
+
+/**
+ * dms_tx_peer() - what the peer receives with
+ * @s: stream->lock is held
+ * @flags: DMS_FF_*
+ * @small: bytes of its small landings
+ */
+void dms_tx_peer(struct dms_stream *s, u32 flags, u32 small)
+{
+	s->peer_posted = flags & DMS_FF_POSTED;
+	s->peer_nolarge = flags & DMS_FF_NOLARGE;
+	s->peer_small = small;
+	dms_land_tx_init(&s->land_tx, s->peer_posted ? DMS_POSTED_CREDITS :
+						       DMS_SMALL_CREDITS);
+	s->peer_open = true;
+}
+
+static u32 tx_eager_max(const struct dms_stream *s)
+{
+	u32 max = s->path->eager_max;
+
+	return s->peer_posted ? max : min(max, s->peer_small);
+}
+
+/* Pieces that the NIC gathers the message from; 0: it is copied. */
+static u32 tx_pieces(const struct dms_req *req)
+{
+	u32 shift, i, n = 0;
+
+	if (req->len <= DMS_COPY_MAX)
+		return 0;
+	shift = req->pool->chunk_shift;
+	for (i = 0; i < req->nr_elem; i++) {
+		u64 first = req->elem[i].off >> shift;
+		u64 last = (req->elem[i].off + req->elem[i].len - 1) >> shift;
+
+		n += last - first + 1;
+	}
+	return n;
+}
+
+static void tx_on_wire(struct dms_stream *s, struct dms_req *req)
+{
+	req->seq = ++s->tx_seq;
+	list_move_tail(&req->node, &s->flight);
+	dms_drr_charge(&s->drr, req->len);
+}
+
+/* True: sent; else *served says why not. */
+static bool tx_eager(struct dms_stream *s, struct dms_build *b, struct dms_req *req,
+		     enum dms_served *served)
+{
+	struct dms_path *path = b->path;
+	u32 pieces = tx_pieces(req);
+	u64 charge = dms_window_charge(&path->window, req->len);
+	struct dms_frame f = {
+		.type = DMS_F_DATA,
+		.stream = s->peer_sid,
+		.seq = s->tx_seq + 1,
+		.len = req->len,
+		.tag = req->tag,
+	};
+
+	*served = DMS_SERVED;
+	if (!dms_land_tx_avail(&s->land_tx)) {
+		s->waits |= DMASTREAM_WAIT_CREDIT;
+		dms_stat_inc(DMS_STAT_CREDIT_STALLS);
+		return false;
+	}
+	if (!dms_window_take(&path->window, charge)) {
+		s->waits |= DMASTREAM_WAIT_WINDOW;
+		dms_stat_inc(DMS_STAT_WINDOW_STALLS);
+		dms_path_wait(path, &path->wait_window, s);
+		return false;
+	}
+	if (!dms_build_room(b, req->len, pieces)) {
+		dms_window_put(&path->window, charge);
+		*served = DMS_SERVED_STALLED;
+		return false;
+	}
+	dms_build_frame(b, &f);
+	dms_build_charge(b, charge);
+	if (pieces)
+		dms_build_gather(b, req);
+	else if (req->len)
+		dms_eager_copy_out(dms_build_copy(b, req->len), req);
+	dms_land_tx_take(&s->land_tx);
+	dms_stat_add(DMS_STAT_EAGER_TX_BYTES, req->len);
+	tx_on_wire(s, req);
+	return true;
+}
+
+static bool tx_announce(struct dms_stream *s, struct dms_build *b, struct dms_req *req,
+			enum dms_served *served)
+{
+	struct dms_frame f = {
+		.type = DMS_F_RTS,
+		.stream = s->peer_sid,
+		.seq = s->tx_seq + 1,
+		.len = req->len,
+		.tag = req->tag,
+	};
+
+	*served = DMS_SERVED;
+	if (s->announced == DMS_ANNOUNCE_SLOTS)
+		return false;
+	if (s->peer_posted && !dms_land_tx_avail(&s->land_tx)) {
+		s->waits |= DMASTREAM_WAIT_CREDIT;
+		dms_stat_inc(DMS_STAT_CREDIT_STALLS);
+		return false;
+	}
+	if (!dms_build_room(b, 0, 0)) {
+		*served = DMS_SERVED_STALLED;
+		return false;
+	}
+	dms_build_frame(b, &f);
+	if (s->peer_posted)
+		dms_land_tx_take(&s->land_tx);
+	req->announced = true;
+	s->announced++;
+	list_add_tail(&req->rts_node, &s->rtsq);
+	req->seq = ++s->tx_seq;
+	list_move_tail(&req->node, &s->flight);
+	return true;
+}
+
+/* The announced request that keys go out for: the first that is not all pulled. */
+static struct dms_req *tx_head(struct dms_stream *s)
+{
+	struct dms_req *req;
+
+	list_for_each_entry(req, &s->rtsq, rts_node)
+		if (req->done < req->len)
+			return req;
+	return NULL;
+}
+
+static u32 tx_keys_ahead(const struct dms_req *req)
+{
+	const struct dms_key *key;
+	u32 n = 0;
+
+	list_for_each_entry(key, &req->keys, node)
+		n += !key->due;
+	return n;
+}
+
+static struct dms_key *tx_take_key(struct dms_stream *s, struct dms_path *path, u32 len)
+{
+	u64 charge = dms_window_charge(&path->window, len);
+	struct dms_key *key;
+
+	key = list_first_entry_or_null(&path->keys_free, struct dms_key, node);
+	if (!key) {
+		s->waits |= DMASTREAM_WAIT_KEY;
+		dms_stat_inc(DMS_STAT_KEY_STALLS);
+		dms_path_wait(path, &path->wait_key, s);
+		return NULL;
+	}
+	if (!dms_window_take(&path->window, charge)) {
+		s->waits |= DMASTREAM_WAIT_WINDOW;
+		dms_stat_inc(DMS_STAT_WINDOW_STALLS);
+		dms_path_wait(path, &path->wait_window, s);
+		return NULL;
+	}
+	key->charge = charge;
+	key->due = false;
+	key->revoking = false;
+	key->len = len;
+	list_del_init(&key->node);
+	return key;
+}
+
+/* Opens the next segment for the peer.  False: not now; *served says why. */
+static bool tx_key(struct dms_stream *s, struct dms_build *b, struct dms_req *req,
+		   enum dms_served *served)
+{
+	struct dms_path *path = b->path;
+	struct dms_key *key;
+	struct dms_seg seg;
+	struct dms_frame f = {
+		.type = DMS_F_KEY,
+		.stream = s->peer_sid,
+		.seq = req->seq,
+		.gen = req->gen,
+		.a = req->keyed,
+	};
+
+	*served = DMS_SERVED;
+	if (WARN_ON_ONCE(!dms_seg_at(req->elem, req->nr_elem, req->keyed,
+				     path->seg_pages, PAGE_SHIFT, &seg)))
+		return false;
+	/* Room first: an exposed key must reach the peer, or be taken back. */
+	if (!dms_build_room(b, 0, 0)) {
+		*served = DMS_SERVED_STALLED;
+		return false;
+	}
+	key = tx_take_key(s, path, seg.len);
+	if (!key)
+		return false;
+	key->at = req->keyed;
+	key->req = req;
+	dms_pool_sync_for_device(req->pool, path->ibdev, seg.off, seg.len);
+	if (path->ops->expose(path, key, req->pool, seg.off, seg.len)) {
+		dms_window_put(&path->window, key->charge);
+		list_add(&key->node, &path->keys_free);
+		b->failed = true;
+		return false;
+	}
+	path->keys_out++;
+	dms_gauge_inc(DMS_GAUGE_KEYS_OUT);
+	s->nr_keys++;
+	list_add_tail(&key->node, &req->keys);
+	f.len = seg.len;
+	f.tag = key->addr;
+	f.b = key->rkey;
+	dms_build_frame(b, &f);
+	req->keyed += seg.len;
+	dms_drr_charge(&s->drr, seg.len);
+	return true;
+}
+
+static enum dms_served tx_keys(struct dms_stream *s, struct dms_build *b)
+{
+	struct dms_req *req = tx_head(s);
+	enum dms_served served = DMS_SERVED;
+
+	if (!req)
+		return DMS_SERVED;
+	if (req->held) {
+		s->waits |= DMASTREAM_WAIT_HOLD;
+		return DMS_SERVED;
+	}
+	while (req->keyed < req->len && tx_keys_ahead(req) < DMS_KEYS_AHEAD) {
+		if (!dms_drr_may(&s->drr))
+			return DMS_SERVED_MORE;
+		if (!tx_key(s, b, req, &served))
+			return served;
+	}
+	return DMS_SERVED;
+}
+
+/* Submission order is wire order: what cannot go holds up what is behind it. */
+static enum dms_served tx_messages(struct dms_stream *s, struct dms_build *b)
+{
+	enum dms_served served;
+	struct dms_req *req;
+	bool sent;
+
+	while ((req = list_first_entry_or_null(&s->txq, struct dms_req, node))) {
+		if (!s->peer_open) {
+			s->waits |= DMASTREAM_WAIT_CREDIT;
+			return DMS_SERVED;
+		}
+		if (!dms_drr_may(&s->drr))
+			return DMS_SERVED_MORE;
+		if (req->len <= tx_eager_max(s)) {
+			sent = tx_eager(s, b, req, &served);
+		} else if (s->peer_nolarge && !s->peer_posted) {
+			tx_complete(s, req, -EMSGSIZE);
+			continue;
+		} else {
+			sent = tx_announce(s, b, req, &served);
+			if (sent)
+				served = tx_keys(s, b);
+			if (sent && served != DMS_SERVED)
+				return served;
+		}
+		if (!sent)
+			return served;
+	}
+	dms_drr_idle(&s->drr);
+	return DMS_SERVED;
+}
+
+static enum dms_served tx_fin(struct dms_stream *s, struct dms_build *b)
+{
+	struct dms_frame f = {
+		.type = DMS_F_FIN,
+		.stream = s->peer_sid,
+		.seq = s->tx_seq + 1,
+	};
+
+	if (!(s->ctl & DMS_CTL_FIN) || !list_empty(&s->txq))
+		return DMS_SERVED;
+	if (!dms_build_room(b, 0, 0))
+		return DMS_SERVED_STALLED;
+	dms_build_frame(b, &f);
+	s->tx_seq++;
+	s->ctl &= ~DMS_CTL_FIN;
+	s->fin_sent = true;
+	return DMS_SERVED;
+}
+
+/**
+ * dms_tx_serve() - send what may be sent
+ * @s: OPEN or CLOSING; path->lock and stream->lock are held
+ * @b: packet under construction
+ */
+enum dms_served dms_tx_serve(struct dms_stream *s, struct dms_build *b)
+{
+	enum dms_served served;
+
+	if (!s->peer_sid)
+		return DMS_SERVED;
+	dms_drr_turn(&s->drr, DMS_QUANTUM);
+	served = tx_keys(s, b);
+	if (served == DMS_SERVED)
+		served = tx_messages(s, b);
+	if (served == DMS_SERVED)
+		served = tx_fin(s, b);
+	return served;
+}
+
+/**
+ * dms_tx_revoke() - take back the keys that are due
+ * @s: any state; path->lock and stream->lock are held
+ * @b: of the path
+ *
+ * The buffer is the process's again only after the invalidation completed:
+ * until then a peer that misbehaves could still read it.
+ */
+void dms_tx_revoke(struct dms_stream *s, struct dms_build *b)
+{
+	struct dms_req *req, *next;
+	struct dms_key *key;
+
+	if (!s->nr_keys)
+		return;
+	list_for_each_entry_safe(req, next, &s->rtsq, rts_node) {
+		list_for_each_entry(key, &req->keys, node) {
+			if (key->at + key->len <= req->done)
+				key->due = true;
+			if (!key->due || key->revoking)
+				continue;
+			key->revoking = true;
+			dms_window_put(&b->path->window, key->charge);
+			dms_path_wake(b->path, &b->path->wait_window);
+			if (b->path->ops->revoke(b->path, key)) {
+				b->failed = true;
+				return;
+			}
+		}
+	}
+}
+
+/**
+ * dms_stream_key_free() - a key to a request was revoked
+ * @key: of ops->revoke(); the path's again on return
+ *
+ * Context: process, no lock held.
+ */
+void dms_stream_key_free(struct dms_key *key)
+{
+	struct dms_req *req = key->req;
+	struct dms_stream *s = req->stream;
+
+	dms_stream_get(s);
+	spin_lock(&s->lock);
+	list_del_init(&key->node);
+	key->req = NULL;
+	s->nr_keys--;
+	if (list_empty(&req->keys) && req->done == req->len)
+		list_del_init(&req->rts_node);
+	tx_try_complete(s, req);
+	dms_ctl_check_end(s);
+	spin_unlock(&s->lock);
+	dms_mux_ready(s);
+	dms_stream_put(s);
+}
+
+/**
+ * dms_stream_wire_done() - a packet that gathered from a request is out no more
+ * @req: counted it in req->wire
+ *
+ * Context: process, no lock held.
+ */
+void dms_stream_wire_done(struct dms_req *req)
+{
+	struct dms_stream *s = req->stream;
+
+	dms_stream_get(s);
+	spin_lock(&s->lock);
+	req->wire--;
+	tx_try_complete(s, req);
+	dms_ctl_check_end(s);
+	spin_unlock(&s->lock);
+	dms_stream_put(s);
+}
+
+bool dms_tx_all_acked(const struct dms_stream *s)
+{
+	return list_empty(&s->txq) && list_empty(&s->flight) &&
+	       !(s->ctl & DMS_CTL_FIN);
+}
+
+/* ---- what the peer says; the handlers of proto.c ---- */
+
+static bool tx_hears(const struct dms_stream *s)
+{
+	return s->state == DMS_STREAM_OPEN || s->state == DMS_STREAM_CLOSING;
+}
+
+/* DONE: the peer has pulled so much of the head message. */
+enum dms_rule dms_tx_done(struct dms_stream *s, const struct dms_frame *f)
+{
+	enum dms_rule rule = DMS_RULE_NONE;
+	struct dms_req *req;
+
+	spin_lock(&s->lock);
+	if (!tx_hears(s))
+		goto out;
+	req = tx_head(s);
+	if (!req || req->seq != f->seq || f->a < req->done || f->a > req->keyed) {
+		rule = DMS_RULE_DONE;
+		goto out;
+	}
+	dms_stat_add(DMS_STAT_RDMA_TX_BYTES, f->a - req->done);
+	req->done = f->a;
+out:
+	spin_unlock(&s->lock);
+	dms_stream_kick(s);
+	return rule;
+}
+
+/* HOLD: the peer cannot go on pulling; it reads no more with the keys it has. */
+enum dms_rule dms_tx_hold(struct dms_stream *s, const struct dms_frame *f)
+{
+	enum dms_rule rule = DMS_RULE_NONE;
+	struct dms_key *key;
+	struct dms_req *req;
+
+	spin_lock(&s->lock);
+	if (!tx_hears(s))
+		goto out;
+	req = tx_head(s);
+	if (!req || req->seq != f->seq || req->held || f->a < req->done ||
+	    f->a > req->keyed || f->a >= req->len ||
+	    f->gen != (u16)(req->gen + 1)) {
+		rule = DMS_RULE_DONE;
+		goto out;
+	}
+	dms_stat_add(DMS_STAT_RDMA_TX_BYTES, f->a - req->done);
+	req->gen = f->gen;
+	req->held = true;
+	req->done = f->a;
+	req->keyed = f->a;
+	list_for_each_entry(key, &req->keys, node)
+		key->due = true;
+	s->waits |= DMASTREAM_WAIT_HOLD;
+out:
+	spin_unlock(&s->lock);
+	dms_stream_kick(s);
+	return rule;
+}
+
+/* PULL: it can again. */
+enum dms_rule dms_tx_pull(struct dms_stream *s, const struct dms_frame *f)
+{
+	enum dms_rule rule = DMS_RULE_NONE;
+	struct dms_req *req;
+
+	spin_lock(&s->lock);
+	if (!tx_hears(s))
+		goto out;
+	req = tx_head(s);
+	if (!req || req->seq != f->seq || !req->held || f->gen != req->gen) {
+		rule = DMS_RULE_DONE;
+		goto out;
+	}
+	req->held = false;
+	s->waits &= ~DMASTREAM_WAIT_HOLD;
+out:
+	spin_unlock(&s->lock);
+	dms_stream_kick(s);
+	return rule;
+}
+
+/* Everything up to @seq was delivered. */
+static enum dms_rule tx_ack(struct dms_stream *s, u32 seq)
+{
+	struct dms_req *req;
+
+	if ((s32)(seq - s->tx_acked) < 0 || (s32)(seq - s->tx_seq) > 0)
+		return DMS_RULE_ACK;
+	s->tx_acked = seq;
+	while ((req = list_first_entry_or_null(&s->flight, struct dms_req, node))) {
+		if ((s32)(req->seq - seq) > 0)
+			break;
+		/* What was not pulled cannot be delivered, but for a refused one. */
+		if (req->announced && req->result >= 0 && req->keyed < req->len)
+			return DMS_RULE_ACK;
+		if (req->announced && req->result >= 0)
+			dms_stat_add(DMS_STAT_RDMA_TX_BYTES, req->len - req->done);
+		tx_acked(s, req);
+	}
+	return DMS_RULE_NONE;
+}
+
+/* UPDATE: acknowledgement and landing credit. */
+enum dms_rule dms_tx_update(struct dms_stream *s, const struct dms_frame *f)
+{
+	enum dms_rule rule = DMS_RULE_NONE;
+
+	spin_lock(&s->lock);
+	if (!tx_hears(s) && s->state != DMS_STREAM_BACKLOG)
+		goto out;
+	if (!s->peer_open)
+		rule = DMS_RULE_STATE;
+	else if (dms_land_tx_grant(&s->land_tx, f->a))
+		rule = DMS_RULE_GRANT;
+	else
+		rule = tx_ack(s, f->seq);
+	dms_ctl_check_end(s);
+out:
+	spin_unlock(&s->lock);
+	dms_stream_kick(s);
+	return rule;
+}
+
+/* NACK: this one was not delivered; the UPDATE that covers it follows. */
+enum dms_rule dms_tx_nack(struct dms_stream *s, const struct dms_frame *f)
+{
+	enum dms_rule rule = DMS_RULE_ACK;
+	struct dms_req *req;
+
+	spin_lock(&s->lock);
+	if (!tx_hears(s)) {
+		rule = DMS_RULE_NONE;
+		goto out;
+	}
+	list_for_each_entry(req, &s->flight, node) {
+		if (req->seq != f->seq)
+			continue;
+		if (req->result >= 0 && f->a && f->a <= MAX_ERRNO) {
+			req->result = -(int)f->a;
+			rule = DMS_RULE_NONE;
+		}
+		break;
+	}
+out:
+	spin_unlock(&s->lock);
+	return rule;
+}
+
+/* ---- the end ---- */
+
+/**
+ * dms_tx_drop_queued() - sends that did not leave end, not delivered
+ * @s: stream->lock is held; the caller holds a reference
+ * @err: their result
+ */
+void dms_tx_drop_queued(struct dms_stream *s, int err)
+{
+	struct dms_req *req, *next;
+
+	list_for_each_entry_safe(req, next, &s->txq, node)
+		tx_complete(s, req, err);
+}
+
+/**
+ * dms_tx_settle() - the peer's RESET or RESET_ACK: the last word on all sends
+ * @s: stream->lock is held
+ * @seq: the last one that it delivered
+ *
+ * The peer has no READ in flight any more, so all keys may go.
+ */
+enum dms_rule dms_tx_settle(struct dms_stream *s, u32 seq)
+{
+	struct dms_req *req, *next;
+	enum dms_rule rule = tx_ack(s, seq);
+	struct dms_key *key;
+
+	if (rule)
+		return rule;
+	list_for_each_entry_safe(req, next, &s->flight, node) {
+		if (req->result >= 0)
+			req->result = -EPIPE;
+		list_for_each_entry(key, &req->keys, node)
+			key->due = true;
+		tx_acked(s, req);
+	}
+	dms_tx_drop_queued(s, -EPIPE);
+	return DMS_RULE_NONE;
+}
+
+/**
+ * dms_tx_lost() - the path is fenced
+ * @s: stream->lock is held
+ * @unsent: result of what never left
+ * @unknown: result of what left and was not acknowledged
+ *
+ * No packet, no key and no READ of the peer reaches the buffers any more.
+ */
+void dms_tx_lost(struct dms_stream *s, int unsent, int unknown)
+{
+	struct dms_req *req, *next;
+	struct dms_key *key, *tmp;
+
+	list_splice_tail_init(&s->flight, &s->ending);
+	list_for_each_entry_safe(req, next, &s->ending, node) {
+		list_for_each_entry_safe(key, tmp, &req->keys, node) {
+			list_del_init(&key->node);
+			key->req = NULL;
+			s->nr_keys--;
+		}
+		tx_complete(s, req, req->acked || req->result < 0 ? req->result : unknown);
+	}
+	dms_tx_drop_queued(s, unsent);
+}
+
+/**
+ * dms_tx_cancel() - take a SEND back that is not on the wire
+ * @s: stream->lock is held
+ * @user_data: of the submission; the oldest one that matches
+ */
+int dms_tx_cancel(struct dms_stream *s, u64 user_data)
+{
+	struct dms_landing *l;
+	struct dms_req *req;
+
+	list_for_each_entry(req, &s->ending, node)
+		if (req->user_data == user_data)
+			return -EALREADY;
+	list_for_each_entry(req, &s->flight, node)
+		if (req->user_data == user_data)
+			return -EALREADY;
+	list_for_each_entry(req, &s->txq, node) {
+		if (req->user_data != user_data)
+			continue;
+		tx_complete(s, req, -ECANCELED);
+		dms_ctl_check_end(s);
+		return 0;
+	}
+	/* A posted receive is a credit that the peer has. */
+	if (s->flags & DMASTREAM_STREAM_POSTED)
+		list_for_each_entry(l, &s->landings, node)
+			if (l->cookie == user_data)
+				return -EALREADY;
+	return -ENOENT;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a path asks of whatever carries its data.  Nothing above knows which
+ * transport it has; a transport knows nothing of streams.
+ */
+#ifndef DMS_TRANSPORT_H
+#define DMS_TRANSPORT_H
+
+#include <linux/list.h>
+#include <linux/types.h>
+#include <rdma/ib_verbs.h>
+
+struct dms_path;
+struct dms_pool;
+struct dms_ibdev;
+struct dms_req;
+struct dms_stream;
+struct dms_landing;
+struct seq_file;
+
+#define DMS_TX_SGES	30		/* of one packet, the header's among them */
+
+/*
+ * A packet that leaves.  The path has a fixed number of them, made with the
+ * queue pair.  @buf holds the packet and frame headers and the bytes that the
+ * sender copied; everything else is gathered from pools.
+ */
+struct dms_txpkt {
+	struct list_head	node;		/* path->tx_free, path->lock */
+	struct dms_path		*path;
+	void			*buf;
+	u32			buf_size;
+	u64			buf_dma;	/* transport fills at creation */
+	struct ib_sge		sge[DMS_TX_SGES];
+	u32			nr_sge;
+	u32			bytes;		/* of the whole packet */
+	/* requests whose pages the NIC reads until the send completes */
+	struct dms_req		*req[DMS_TX_SGES];
+	u32			nr_req;
+	u64			charge;		/* of the send window */
+	struct ib_cqe		cqe;		/* the transport's */
+};
+
+/*
+ * A memory region that lets the peer READ one segment.  FREE -> OUT -> REVOKING
+ * -> FREE, all under path->lock; freed only by the fence otherwise.
+ */
+struct dms_key {
+	struct list_head	node;		/* path->keys_free, or req->keys */
+	struct dms_path		*path;
+	struct dms_req		*req;		/* whose message it opens */
+	u64			addr;		/* what the peer uses */
+	u32			rkey;
+	u32			at;		/* offset in the message */
+	u32			len;
+	u64			charge;		/* of the send window, until done */
+	bool			due;		/* is to be revoked */
+	bool			revoking;
+	struct ib_mr		*mr;		/* the rest is the transport's */
+	u32			reuses;
+	struct ib_cqe		reg_cqe;
+	struct ib_cqe		inv_cqe;
+};
+
+/* A READ that is being made.  The path has as many as the peer serves at once. */
+struct dms_read {
+	struct list_head	node;		/* path->reads_free */
+	struct dms_path		*path;
+	struct dms_stream	*stream;	/* holds a reference while in flight */
+	struct dms_landing	*landing;
+	u32			landing_at;	/* where in the landing */
+	u32			len;
+	u64			remote_addr;
+	u32			rkey;
+	u64			charge;		/* of the incast budget */
+	struct ib_sge		sge[DMS_TX_SGES];
+	u32			nr_sge;
+	struct ib_cqe		cqe;		/* the transport's */
+};
+
+/**
+ * struct dms_transport_ops - a transport
+ *
+ * send, read, expose and revoke are called with path->lock held and do not
+ * sleep.  Each that returned 0 is answered by exactly one dms_path_*_done()
+ * call, from process context, without path->lock; also when the path dies (by
+ * the fence at the latest).  An error means that nothing was started; the path
+ * is then killed by the caller.
+ */
+struct dms_transport_ops {
+	const char *name;
+	/* -> dms_path_send_done() */
+	int (*send)(struct dms_path *path, struct dms_txpkt *pkt);
+	/* -> dms_path_read_done() */
+	int (*read)(struct dms_path *path, struct dms_read *rd);
+	/*
+	 * Opens [off, off + len) of the pool, at most path->seg_pages pages, for
+	 * READ; fills addr and rkey.  Ordered before later sends.  No answer of
+	 * its own; a failure kills the path.
+	 */
+	int (*expose)(struct dms_path *path, struct dms_key *key,
+		      struct dms_pool *pool, u64 off, u32 len);
+	/* -> dms_path_revoke_done() */
+	int (*revoke)(struct dms_path *path, struct dms_key *key);
+	/* bytes that landed become visible to the CPU; process context */
+	void (*flush_landing)(struct dms_path *path, struct dms_landing *l,
+			      u32 at, u32 len);
+	/* makes a pool usable on this path's device; may sleep */
+	int (*map_pool)(struct dms_path *path, struct dms_pool *pool);
+	/*
+	 * Ends it all: after it returns nothing of the peer reaches our memory,
+	 * no callback runs or will run, and every send, read and revoke was
+	 * answered.  Process context, may sleep; never called from a completion
+	 * or an event handler.
+	 */
+	void (*fence)(struct dms_path *path);
+	/* frees what the transport has of the path; after the fence */
+	void (*free)(struct dms_path *path);
+};
+
+#endif /* DMS_TRANSPORT_H */
