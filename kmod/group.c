@@ -1,0 +1,666 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Buffer groups.  The order of accesses to the shared ring is in
+ * Documentation/ring-ordering.rst; its two sides are here and in the library's
+ * dmastream/hot.h.
+ *
+ * A landing is in one of three places: free (a place for an entry that is to be
+ * taken), returned (a checked buffer that nobody has), or taken.  There are as
+ * many as the ring has entries, so that the process can have twice that in the
+ * kernel's hands and no more.
+ *
+ * Waiters.  GROUP_KICK is set exactly while somebody waits, save for moments
+ * under the lock's protection and the time in which run() has taken the last one
+ * off to serve it.  When the flag goes from 0 to 1, and only then, the ring is
+ * looked at again after a full barrier: as long as it stays 1, the process calls
+ * ENTER after each buffer that it gives, and ENTER serves the waiters.
+ */
+#include "group.h"
+
+#include <linux/anon_inodes.h>
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
+#include <linux/dmastream.h>
+
+#include "core/ringidx.h"
+#include "ctx.h"
+#include "ioctl.h"
+#include "pool.h"
+#include "quota.h"
+#include "shmem.h"
+#include "stats.h"
+#include "wq.h"
+
+#define DMS_GROUP_ENTRIES_OFF	sizeof(struct dmastream_group_shared)
+
+static struct dmastream_group_shared *group_shared(struct dms_group *group)
+{
+	return group->mem;
+}
+
+/* ---- the shared ring; group->lock is held ---- */
+
+/* The process reads flags with nothing but the full barrier before it; see there. */
+static void group_set_flags(struct dms_group *group, u32 flags)
+{
+	if (group->flags == flags)
+		return;
+	group->flags = flags;
+	WRITE_ONCE(group_shared(group)->flags, flags);
+}
+
+/* NEED_KICK, and the list on which ENTER finds the group. */
+static void group_set_kick(struct dms_group *group, bool on)
+{
+	struct dms_ctx *ctx = group->ctx;
+
+	if (on == !!(group->flags & DMASTREAM_GROUP_KICK))
+		return;
+	spin_lock(&ctx->starved_lock);
+	if (on) {
+		list_add_tail(&group->starved_node, &ctx->starved);
+		ctx->nr_starved++;
+	} else {
+		list_del_init(&group->starved_node);
+		ctx->nr_starved--;
+	}
+	spin_unlock(&ctx->starved_lock);
+	group_set_flags(group, group->flags ^ DMASTREAM_GROUP_KICK);
+}
+
+static void group_bad(struct dms_group *group)
+{
+	group->bad++;
+	WRITE_ONCE(group_shared(group)->bad, group->bad);
+	group_set_flags(group, group->flags | DMASTREAM_GROUP_BAD);
+	dms_stat_inc(DMS_STAT_BAD_LANDINGS);
+}
+
+/* One entry, read once into @l; false when it is refused. */
+static bool group_entry(struct dms_group *group, u32 index, struct dms_landing *l)
+{
+	const struct dmastream_landing *ring = group->mem + DMS_GROUP_ENTRIES_OFF;
+	const struct dmastream_landing *e = &ring[index & (group->entries - 1)];
+
+	l->cookie = READ_ONCE(e->cookie);
+	l->off = READ_ONCE(e->offset);
+	l->len = READ_ONCE(e->length);
+	return !READ_ONCE(e->flags) && l->len >= group->buf_len &&
+	       l->len <= DMASTREAM_MSG_MAX &&
+	       dms_range_ok(l->off, l->len, group->pool->size);
+}
+
+/* How many entries there are to take; a tail that is nonsense counts as bad, and as none. */
+static u32 group_pending(struct dms_group *group)
+{
+	/* acquire: with the release store of the tail in dmastream_group_publish() */
+	u32 tail = smp_load_acquire(&group_shared(group)->tail);
+	int n = dms_ring_pending(tail, group->head, group->entries);
+
+	if (n < 0) {
+		group_bad(group);
+		return 0;
+	}
+	return n;
+}
+
+/* Fills @l with the next entry that is good; each step consumes one, so that it ends. */
+static bool group_read(struct dms_group *group, struct dms_landing *l)
+{
+	u32 n = group_pending(group);
+	bool ok = false;
+
+	if (!n)
+		return false;
+	while (n-- && !ok) {
+		ok = group_entry(group, group->head, l);
+		group->head++;
+		if (!ok)
+			group_bad(group);
+	}
+	/*
+	 * release: with the acquire load of the head in dmastream_group_space();
+	 * the process may write the entry again only after we have read it
+	 */
+	smp_store_release(&group_shared(group)->head, group->head);
+	return ok;
+}
+
+/* A landing, or NULL; what was returned first. */
+static struct dms_landing *group_next(struct dms_group *group)
+{
+	struct dms_landing *l;
+
+	l = list_first_entry_or_null(&group->returned, struct dms_landing, node);
+	if (l) {
+		group->nr_returned--;
+	} else {
+		l = list_first_entry_or_null(&group->free, struct dms_landing, node);
+		if (!l || !group_read(group, l))
+			return NULL;
+	}
+	list_del_init(&l->node);
+	l->filled = 0;
+	l->issued = 0;
+	/* put in dms_group_return() or _done(); the group's reference lets it begin */
+	if (WARN_ON_ONCE(!dms_pool_tryget_transfer(group->pool))) {
+		list_add(&l->node, &group->free);
+		return NULL;
+	}
+	kref_get(&group->ref);	/* likewise */
+	group->taken++;
+	dms_gauge_inc(DMS_GAUGE_LANDINGS_TAKEN);
+	return l;
+}
+
+static bool group_has_some(struct dms_group *group)
+{
+	return group->nr_returned ||
+	       (!list_empty(&group->free) && group_pending(group));
+}
+
+/* ---- taking and giving back ---- */
+
+/**
+ * dms_group_take() - a landing buffer
+ * @group: group, of which the caller has a reference
+ * @w: queued when there is none, or others wait already; may be NULL
+ *
+ * Context: Process context; stream->lock may be held.
+ * Return: landing, which is given back with dms_group_return() or
+ * dms_group_done(), or NULL.  A dead group gives and queues nothing.
+ */
+struct dms_landing *dms_group_take(struct dms_group *group, struct dms_group_waiter *w)
+{
+	struct dms_landing *l = NULL;
+
+	spin_lock(&group->lock);
+	if (group->dead)
+		goto unlock;
+	if (list_empty(&group->waiters) || (w && w->turn))
+		l = group_next(group);
+	if (w)
+		w->turn = false;
+	if (l || !w || w->queued)
+		goto unlock;
+
+	if (!(group->flags & DMASTREAM_GROUP_KICK)) {
+		group_set_kick(group, true);
+		/*
+		 * full barrier: with that of dmastream_group_publish(), which
+		 * is between its store of the tail and its load of the flags
+		 */
+		smp_mb();
+		l = group_next(group);
+		if (l) {
+			group_set_kick(group, false);
+			goto unlock;
+		}
+	}
+	w->get(w);
+	w->queued = true;
+	list_add_tail(&w->node, &group->waiters);
+	group->nr_waiters++;
+	dms_stat_inc(DMS_STAT_LANDING_STALLS);
+unlock:
+	spin_unlock(&group->lock);
+	return l;
+}
+
+/* The lock is held; the waiter's reference is the caller's. */
+static void group_unqueue(struct dms_group *group, struct dms_group_waiter *w)
+{
+	list_del_init(&w->node);
+	w->queued = false;
+	group->nr_waiters--;
+}
+
+/**
+ * dms_group_unwait() - waits no more
+ * @group: group
+ * @w: queued or not; its put is called when it was
+ *
+ * Its ready() may run at the same time.
+ *
+ * Context: Process context; stream->lock may be held by a caller that has a
+ * reference of its own on what the waiter is in.
+ */
+void dms_group_unwait(struct dms_group *group, struct dms_group_waiter *w)
+{
+	bool queued;
+
+	spin_lock(&group->lock);
+	queued = w->queued;
+	if (queued) {
+		group_unqueue(group, w);
+		if (list_empty(&group->waiters))
+			group_set_kick(group, false);
+	}
+	spin_unlock(&group->lock);
+	if (queued)
+		w->put(w);
+}
+
+static void group_wake(struct dms_group *group)
+{
+	dms_group_get(group);	/* put in group_wake_work() */
+	if (!queue_work(dms_wq, &group->wake_work))
+		dms_group_put(group);
+}
+
+/*
+ * Serves waiters while there are buffers, each at most once: it may queue again
+ * at the end.  When some are left that could go on, a work does: an ENTER is not
+ * held up by all streams of the group.
+ */
+static void group_run(struct dms_group *group)
+{
+	struct dms_group_waiter *w;
+	bool more;
+	u32 n;
+
+	spin_lock(&group->lock);
+	for (n = group->nr_waiters; n && !list_empty(&group->waiters); n--) {
+		if (!group_has_some(group))
+			break;
+		w = list_first_entry(&group->waiters, struct dms_group_waiter, node);
+		group_unqueue(group, w);
+		w->turn = true;
+		spin_unlock(&group->lock);
+
+		w->ready(w);
+
+		spin_lock(&group->lock);
+		w->turn = false;
+		spin_unlock(&group->lock);
+		w->put(w);
+		cond_resched();
+		spin_lock(&group->lock);
+	}
+	more = !list_empty(&group->waiters);
+	/* nobody waits, and the flag was left on for the one who was served */
+	if (!more)
+		group_set_kick(group, false);
+	more = more && group_has_some(group);
+	spin_unlock(&group->lock);
+	if (more)
+		group_wake(group);
+}
+
+static void group_wake_work(struct work_struct *work)
+{
+	struct dms_group *group = container_of(work, struct dms_group, wake_work);
+
+	group_run(group);
+	dms_group_put(group);	/* got in group_wake() */
+}
+
+/**
+ * dms_group_kick() - serves those who wait
+ * @group: group, of which the caller has a reference
+ *
+ * Context: Process context, no lock held.
+ */
+void dms_group_kick(struct dms_group *group)
+{
+	group_run(group);
+}
+
+/* A landing leaves its stream, for @list. */
+static void group_put_landing(struct dms_landing *l, bool used)
+{
+	struct dms_group *group = l->group;
+	bool wake;
+
+	if (WARN_ON_ONCE(!group))	/* of a RECV */
+		return;
+	spin_lock(&group->lock);
+	group->taken--;
+	if (used || group->dead) {
+		list_add(&l->node, &group->free);
+	} else {
+		list_add_tail(&l->node, &group->returned);
+		group->nr_returned++;
+	}
+	/* also when it was used: perhaps there was no free place for the next one */
+	wake = !list_empty(&group->waiters) && group_has_some(group);
+	spin_unlock(&group->lock);
+
+	dms_gauge_dec(DMS_GAUGE_LANDINGS_TAKEN);
+	if (wake)
+		group_wake(group);
+	dms_pool_put_transfer(group->pool);	/* got in group_next() */
+	dms_group_put(group);			/* likewise */
+}
+
+/**
+ * dms_group_return() - it was not used
+ * @landing: from dms_group_take(); the buffer stays with the kernel, for the
+ *           next who takes one
+ *
+ * Context: Process context; stream->lock may be held.
+ */
+void dms_group_return(struct dms_landing *landing)
+{
+	group_put_landing(landing, false);
+}
+
+/**
+ * dms_group_done() - it was used
+ * @landing: from dms_group_take(); its completion is in the ring, or its stream
+ *           has died
+ *
+ * Context: Process context; stream->lock may be held.
+ */
+void dms_group_done(struct dms_landing *landing)
+{
+	group_put_landing(landing, true);
+}
+
+/**
+ * dms_group_available() - buffers that could be taken now
+ * @group: group, of which the caller has a reference
+ *
+ * Context: Process context; stream->lock may be held.
+ * Return: their number, about: some may be bad, and the process goes on giving.
+ */
+u32 dms_group_available(struct dms_group *group)
+{
+	u32 n = 0;
+
+	spin_lock(&group->lock);
+	if (!group->dead)
+		n = group->nr_returned +
+		    min(group->entries - group->taken - group->nr_returned,
+			group_pending(group));
+	spin_unlock(&group->lock);
+	return n;
+}
+
+/* ---- users, and the end ---- */
+
+/**
+ * dms_group_add_user() - will hear of the group's end
+ * @group: group, of which the user has a reference
+ * @u: user
+ *
+ * Context: Process context.
+ * Return: 0, or -ENODEV when it is dead already.
+ */
+int dms_group_add_user(struct dms_group *group, struct dms_group_user *u)
+{
+	int err = -ENODEV;
+
+	spin_lock(&group->lock);
+	if (!group->dead) {
+		list_add_tail(&u->node, &group->users);
+		WRITE_ONCE(group->nr_users, group->nr_users + 1);
+		u->added = true;
+		err = 0;
+	}
+	spin_unlock(&group->lock);
+	return err;
+}
+
+/**
+ * dms_group_del_user() - will not hear of it any more
+ * @group: group
+ * @u: added or not; its dead() may run at the same time
+ *
+ * Context: Process context.
+ */
+void dms_group_del_user(struct dms_group *group, struct dms_group_user *u)
+{
+	spin_lock(&group->lock);
+	if (u->added) {
+		list_del(&u->node);
+		WRITE_ONCE(group->nr_users, group->nr_users - 1);
+		u->added = false;
+	}
+	spin_unlock(&group->lock);
+}
+
+/**
+ * dms_group_shutdown() - no landing is taken any more
+ * @group: group, of which the caller has a reference
+ *
+ * Takes the waiters off and tells the users, one at a time, without the lock.
+ * Does nothing the second time.
+ *
+ * Context: Process context, may sleep.
+ */
+void dms_group_shutdown(struct dms_group *group)
+{
+	struct dms_group_waiter *w;
+	struct dms_group_user *u;
+
+	spin_lock(&group->lock);
+	if (group->dead) {
+		spin_unlock(&group->lock);
+		return;
+	}
+	group->dead = true;
+	group_set_kick(group, false);
+	list_splice_init(&group->returned, &group->free);
+	group->nr_returned = 0;
+
+	while (!list_empty(&group->waiters)) {
+		w = list_first_entry(&group->waiters, struct dms_group_waiter, node);
+		group_unqueue(group, w);
+		spin_unlock(&group->lock);
+		w->put(w);
+		spin_lock(&group->lock);
+	}
+	while (!list_empty(&group->users)) {
+		u = list_first_entry(&group->users, struct dms_group_user, node);
+		list_del(&u->node);
+		WRITE_ONCE(group->nr_users, group->nr_users - 1);
+		u->added = false;
+		/* it is alive: a user goes only after it took itself off */
+		u->get(u);
+		spin_unlock(&group->lock);
+		u->dead(u);
+		u->put(u);
+		cond_resched();
+		spin_lock(&group->lock);
+	}
+	spin_unlock(&group->lock);
+}
+
+static void group_free_work(struct work_struct *work)
+{
+	struct dms_group *group = container_of(work, struct dms_group, free_work);
+
+	dms_shmem_free(group->mem);
+	kvfree(group->landings);
+	dms_quota_uncharge(group->owner, group->charged);
+	dms_pool_put(group->pool);
+	dms_ctx_put(group->ctx);
+	dms_gauge_dec(DMS_GAUGE_GROUPS);
+	kfree(group);
+}
+
+static void group_release(struct kref *ref)
+{
+	struct dms_group *group = container_of(ref, struct dms_group, ref);
+
+	/* vfree() sleeps, and the last put may be under a lock */
+	queue_work(dms_wq, &group->free_work);
+}
+
+/**
+ * dms_group_get() - one more who knows the group
+ * @group: group, of which the caller has a reference
+ *
+ * Context: Any.
+ */
+void dms_group_get(struct dms_group *group)
+{
+	kref_get(&group->ref);
+}
+
+/**
+ * dms_group_put() - one less
+ * @group: group
+ *
+ * Context: Any.
+ */
+void dms_group_put(struct dms_group *group)
+{
+	kref_put(&group->ref, group_release);
+}
+
+/* ---- creation, and the file ---- */
+
+static struct dms_group *group_new(struct dms_ctx *ctx, struct dms_pool *pool,
+				   const struct dmastream_group_create *arg)
+{
+	struct dms_group *group;
+	u32 i;
+
+	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
+	if (!group)
+		return NULL;
+	kref_init(&group->ref);
+	group->entries = arg->entries;
+	group->buf_len = arg->buf_len;
+	group->map_size = arg->map_size;
+	spin_lock_init(&group->lock);
+	INIT_LIST_HEAD(&group->free);
+	INIT_LIST_HEAD(&group->returned);
+	INIT_LIST_HEAD(&group->waiters);
+	INIT_LIST_HEAD(&group->users);
+	INIT_LIST_HEAD(&group->starved_node);
+	INIT_WORK(&group->wake_work, group_wake_work);
+	INIT_WORK(&group->free_work, group_free_work);
+
+	group->mem = dms_shmem_alloc(group->map_size);
+	group->landings = kvcalloc(group->entries, sizeof(*group->landings),
+				   GFP_KERNEL_ACCOUNT);
+	if (!group->mem || !group->landings) {
+		dms_shmem_free(group->mem);
+		kvfree(group->landings);
+		kfree(group);
+		return NULL;
+	}
+	for (i = 0; i < group->entries; i++) {
+		group->landings[i].group = group;
+		group->landings[i].pool = pool;
+		list_add_tail(&group->landings[i].node, &group->free);
+	}
+	group->pool = pool;
+	group->ctx = ctx;
+	return group;
+}
+
+/**
+ * dms_group_create() - a new buffer group
+ * @ctx: context; the group gets a reference of its own
+ * @pool: pool that its buffers are in; likewise
+ * @arg: checked here; the out members but @fd and @group are filled
+ *
+ * Context: Process context, may sleep.
+ * Return: group with a reference for the caller, or ERR_PTR: -EINVAL, -EDQUOT,
+ * -ENOMEM.
+ */
+struct dms_group *dms_group_create(struct dms_ctx *ctx, struct dms_pool *pool,
+				   struct dmastream_group_create *arg)
+{
+	struct dms_group *group;
+	u64 bytes;
+	int err;
+
+	if (!dms_ring_size_ok(arg->entries, DMS_GROUP_ENTRIES_MAX) || !arg->buf_len ||
+	    arg->buf_len > DMASTREAM_MSG_MAX || arg->buf_len > pool->size)
+		return ERR_PTR(-EINVAL);
+	arg->entries_off = DMS_GROUP_ENTRIES_OFF;
+	arg->map_size = PAGE_ALIGN(DMS_GROUP_ENTRIES_OFF +
+				   arg->entries * sizeof(struct dmastream_landing));
+
+	bytes = arg->map_size + (u64)arg->entries * sizeof(struct dms_landing);
+	err = dms_quota_charge(current_uid(), bytes);
+	if (err)
+		return ERR_PTR(err);
+	group = group_new(ctx, pool, arg);
+	if (!group) {
+		dms_quota_uncharge(current_uid(), bytes);
+		return ERR_PTR(-ENOMEM);
+	}
+	group->owner = current_uid();
+	group->charged = bytes;
+	dms_ctx_get(ctx);	/* put in group_free_work() */
+	dms_pool_get(pool);	/* likewise */
+	dms_gauge_inc(DMS_GAUGE_GROUPS);
+	return group;
+}
+
+static int group_file_release(struct inode *inode, struct file *file)
+{
+	struct dms_group *group = file->private_data;
+
+	dms_group_shutdown(group);
+	if (dms_ctx_forget(group->ctx, DMS_GROUPS, group->handle, group))
+		dms_group_put(group);	/* the table's */
+	dms_group_put(group);		/* got in dms_group_file() */
+	return 0;
+}
+
+static int group_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct dms_group *group = file->private_data;
+
+	return dms_shmem_mmap(vma, group->mem, group->map_size);
+}
+
+static void group_fdinfo(struct seq_file *m, struct file *file)
+{
+	struct dms_group *group = file->private_data;
+	u32 taken, waiters, bad;
+
+	spin_lock(&group->lock);
+	taken = group->taken;
+	waiters = group->nr_waiters;
+	bad = group->bad;
+	spin_unlock(&group->lock);
+	seq_puts(m, "dms-object:\tgroup\n");
+	seq_printf(m, "dms-handle:\t%u\n", group->handle);
+	seq_printf(m, "dms-pool-id:\t%u\n", group->pool->id);
+	seq_printf(m, "dms-pinned-bytes:\t%llu\n", group->charged);
+	seq_printf(m, "dms-entries:\t%u\n", group->entries);
+	seq_printf(m, "dms-buf-len:\t%u\n", group->buf_len);
+	seq_printf(m, "dms-taken:\t%u\n", taken);
+	seq_printf(m, "dms-waiting-streams:\t%u\n", waiters);
+	seq_printf(m, "dms-bad-entries:\t%u\n", bad);
+}
+
+static const struct file_operations group_fops = {
+	.owner		= THIS_MODULE,
+	.release	= group_file_release,
+	.mmap		= group_mmap,
+	.show_fdinfo	= group_fdinfo,
+};
+
+/**
+ * dms_group_file() - the file of a group
+ * @group: group that has none yet; the file gets a reference of its own
+ *
+ * Context: Process context, may sleep.
+ * Return: file, or ERR_PTR.
+ */
+struct file *dms_group_file(struct dms_group *group)
+{
+	struct file *file;
+
+	dms_group_get(group);	/* put in group_file_release() */
+	file = anon_inode_getfile("[dmastream-group]", &group_fops, group, O_RDWR);
+	if (IS_ERR(file))
+		dms_group_put(group);
+	return file;
+}

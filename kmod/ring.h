@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A ring: one submission and one completion queue in memory that is shared
+ * with a process.  All acquire and release on that memory is in ring.c (and,
+ * for groups, group.c); the contract is in Documentation/ring-ordering.rst.
+ *
+ * Lifetime: kref: its file, its handle, each stream that completes on it, each
+ * request in flight.  When the file is released, or the context ends, the ring
+ * is dead: completions are dropped, and the streams on it are aborted.
+ */
+#ifndef DMS_RING_H
+#define DMS_RING_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/uidgid.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+
+#include "core/ringidx.h"
+#include "req.h"
+
+struct dms_ctx;
+struct dmastream_cqe;
+struct dmastream_ring_create;
+
+/* A receiver that found no slot in the completion queue.  As struct dms_group_waiter. */
+struct dms_ring_waiter {
+	struct list_head	node;
+	bool			queued;		/* ring->cq_lock */
+	bool			turn;		/* cq_lock: ready() may pass the others once */
+	void			(*ready)(struct dms_ring_waiter *w);
+	void			(*get)(struct dms_ring_waiter *w);
+	void			(*put)(struct dms_ring_waiter *w);
+};
+
+/* One that completes on the ring, and hears of its end.  As struct dms_group_user. */
+struct dms_ring_user {
+	struct list_head	node;		/* ring->users, ring->cq_lock */
+	bool			added;		/* ring->cq_lock */
+	void			(*dead)(struct dms_ring_user *u);
+	void			(*get)(struct dms_ring_user *u);
+	void			(*put)(struct dms_ring_user *u);
+};
+
+struct dms_ring {
+	struct kref		ref;
+	struct dms_ctx		*ctx;		/* holds a reference (memory only) */
+	u32			handle;
+	u32			sq_entries, cq_entries;
+	u32			indirect_bytes;
+	void			*mem;		/* shared with the process, shmem.c */
+	u32			map_size;
+
+	struct mutex		sq_lock;	/* consumption; process context, outermost */
+	u32			sq_head;	/* own copy; sq_lock */
+
+	/* cq_lock: everything below.  Process context.  Inside stream->lock; innermost. */
+	spinlock_t		cq_lock;
+	bool			dead;
+	u32			flags;		/* own copy of DMASTREAM_RING_* */
+	u32			cq_tail;	/* own copy; sleepers read it without the lock */
+	struct dms_cqslots	slots;
+	struct dms_req		*reqs;
+	struct list_head	req_free;
+	u32			nr_reqs_out;
+	struct list_head	waiters;
+	u32			nr_waiters;
+	struct list_head	users;
+
+	wait_queue_head_t	wq;
+	struct work_struct	wake_work;	/* runs waiters: a reserved slot was given back */
+	struct work_struct	free_work;
+	u64			charged;	/* bytes of its owner's quota */
+	kuid_t			owner;
+	u32			sqes_off, cqes_off, indirect_off;	/* in mem */
+};
+
+struct dms_ring *dms_ring_create(struct dms_ctx *ctx, struct dmastream_ring_create *arg);
+struct file *dms_ring_file(struct dms_ring *ring);
+void dms_ring_get(struct dms_ring *ring);
+void dms_ring_put(struct dms_ring *ring);
+/* The context ends: as if the file had been released; the file may stay. */
+void dms_ring_shutdown(struct dms_ring *ring);
+
+int dms_ring_add_user(struct dms_ring *ring, struct dms_ring_user *u);	/* -ENODEV when dead */
+void dms_ring_del_user(struct dms_ring *ring, struct dms_ring_user *u);
+
+/*
+ * A completion that no submission reserved: a receive.  -EAGAIN: no slot; then
+ * the waiter is queued (once) and NEED_KICK is set.  A dead ring takes and
+ * drops it (0).  stream->lock may be held.
+ */
+int dms_ring_post_recv(struct dms_ring *ring, const struct dmastream_cqe *cqe,
+		       struct dms_ring_waiter *w);
+void dms_ring_unwait(struct dms_ring *ring, struct dms_ring_waiter *w);
+
+/* Reserve slots for completions that an ioctl asked for: -EAGAIN, -ENODEV. */
+int dms_ring_reserve(struct dms_ring *ring, u32 n);
+void dms_ring_unreserve(struct dms_ring *ring, u32 n);
+/* Post in a reserved slot. */
+void dms_ring_post_reserved(struct dms_ring *ring, const struct dmastream_cqe *cqe);
+
+/*
+ * ---- between ring.c and submit.c ----
+ */
+struct dmastream_enter;
+
+/* A request with @n slots; NULL and -EAGAIN (no slot) or -ENODEV. */
+struct dms_req *dms_ring_take_req(struct dms_ring *ring, u32 n, int *err);
+/* Consumes up to @n submissions: how many, or -EINVAL, -EAGAIN, -ENODEV, -ERESTARTSYS. */
+int dms_ring_submit(struct dms_ring *ring, u32 n);
+/* Serves receivers that wait for room; true when there were some. */
+bool dms_ring_run_waiters(struct dms_ring *ring);
+
+#endif /* DMS_RING_H */

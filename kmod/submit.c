@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Submissions: each is copied once out of the shared memory, checked, and given
+ * to its stream.
+ *
+ * A submission for which there is a slot is consumed, good or bad; a bad one
+ * completes with an error and changes nothing else:
+ *
+ *   -EINVAL		unknown operation or flag, a reserved or unused member is
+ *			not zero, flags that do not go together, a number of
+ *			elements, an element or an offset that cannot be, a range
+ *			outside its pool, a stream of another ring
+ *   -EBADF		no such stream or pool in this context
+ *   -EMSGSIZE		a message above DMASTREAM_MSG_MAX
+ *   and what dms_stream_submit() says of the stream's state.
+ */
+#include <linux/errno.h>
+#include <linux/list.h>
+#include <linux/nospec.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "core/ringidx.h"
+#include "core/seg.h"
+#include "ctx.h"
+#include "pool.h"
+#include "ring.h"
+#include "stats.h"
+#include "stream.h"
+
+struct submit {
+	struct dms_ring		*ring;
+	struct dms_submit_batch	batch;
+};
+
+/* What an operation takes; everything else must be zero. */
+struct submit_op {
+	u8	flags;		/* DMASTREAM_SQE_* */
+	bool	known;
+	bool	stream;		/* a stream, and a range in a pool */
+	bool	tag;
+	bool	empty;		/* an empty range will do */
+};
+
+static const struct submit_op submit_ops[] = {
+	[DMASTREAM_OP_NOP] = {
+		.known	= true,
+		.flags	= DMASTREAM_SQE_SILENT,
+	},
+	[DMASTREAM_OP_SEND] = {
+		.known	= true,
+		.flags	= DMASTREAM_SQE_FLAGS,
+		.stream	= true,
+		.tag	= true,
+		.empty	= true,
+	},
+	[DMASTREAM_OP_RECV] = {
+		.known	= true,
+		.stream	= true,
+	},
+};
+
+/* Copies what a process may write to at any time; each word is read once. */
+static void submit_copy(void *to, const void *from, size_t bytes)
+{
+	const u64 *src = from;
+	u64 *dst = to;
+	size_t i;
+
+	for (i = 0; i < bytes / sizeof(u64); i++)
+		dst[i] = READ_ONCE(src[i]);
+}
+
+/* Members that no operation, or not this one, uses. */
+static int submit_check(const struct dmastream_sqe *sqe)
+{
+	const struct submit_op *op;
+
+	if (sqe->op >= ARRAY_SIZE(submit_ops))
+		return -EINVAL;
+	op = &submit_ops[array_index_nospec(sqe->op, ARRAY_SIZE(submit_ops))];
+	if (!op->known || sqe->flags & ~op->flags || sqe->reserved0 ||
+	    sqe->reserved[0] || sqe->reserved[1] || sqe->reserved[2])
+		return -EINVAL;
+	if ((sqe->flags & DMASTREAM_SQE_SILENT) && (sqe->flags & DMASTREAM_SQE_SPLIT))
+		return -EINVAL;
+	if (!op->tag && sqe->tag)
+		return -EINVAL;
+	if (!op->stream && (sqe->stream || sqe->pool || sqe->len || sqe->off))
+		return -EINVAL;
+	if (op->stream && !op->empty && !sqe->len)
+		return -EINVAL;
+	return 0;
+}
+
+/* The elements of a vector, out of the indirect area. */
+static int submit_vec(struct dms_ring *ring, const struct dmastream_sqe *sqe,
+		      struct dms_req *req)
+{
+	const struct dmastream_vec *vec;
+	u32 i;
+
+	if (!sqe->len || sqe->len > DMASTREAM_VEC_MAX || sqe->off % sizeof(u64) ||
+	    !dms_range_ok(sqe->off, sqe->len * sizeof(*vec), ring->indirect_bytes))
+		return -EINVAL;
+	vec = ring->mem + ring->indirect_off + sqe->off;
+	for (i = 0; i < sqe->len; i++) {
+		struct dmastream_vec v;
+
+		submit_copy(&v, &vec[i], sizeof(v));
+		if (v.reserved || !v.len)
+			return -EINVAL;
+		req->elem[i].off = v.off;
+		req->elem[i].len = v.len;
+	}
+	req->nr_elem = sqe->len;
+	return 0;
+}
+
+/* Ranges into the request, and a transfer on their pool. */
+static int submit_ranges(struct dms_ring *ring, const struct dmastream_sqe *sqe,
+			 struct dms_req *req)
+{
+	struct dms_pool *pool;
+	int err;
+	u32 i;
+
+	if (sqe->flags & DMASTREAM_SQE_VEC) {
+		err = submit_vec(ring, sqe, req);
+		if (err)
+			return err;
+	} else {
+		req->elem[0].off = sqe->off;
+		req->elem[0].len = sqe->len;
+		req->nr_elem = 1;
+	}
+	if (!sqe->len && !sqe->pool) {
+		req->nr_elem = 0;
+		return sqe->off ? -EINVAL : 0;
+	}
+
+	pool = dms_ctx_pool_transfer(ring->ctx, sqe->pool);
+	if (!pool)
+		return -EBADF;
+	req->pool = pool;	/* put in dms_req_complete() */
+	for (i = 0; i < req->nr_elem; i++)
+		if (!dms_range_ok(req->elem[i].off, req->elem[i].len, pool->size))
+			return -EINVAL;
+	err = dms_seg_total(req->elem, req->nr_elem, DMASTREAM_MSG_MAX, &req->len);
+	if (err || req->len)
+		return err;
+
+	/* a message of no bytes needs no pool; that it was named rightly is checked */
+	dms_pool_put_transfer(pool);
+	req->pool = NULL;
+	req->nr_elem = 0;
+	return 0;
+}
+
+static int submit_stream(struct submit *sub, const struct dmastream_sqe *sqe,
+			 struct dms_req *req)
+{
+	int err;
+
+	req->stream = dms_ctx_stream(sub->ring->ctx, sqe->stream);
+	if (!req->stream)
+		return -EBADF;
+	/* its completions are on its own ring: order would be lost elsewhere */
+	if (req->stream->ring != sub->ring)
+		return -EINVAL;
+	err = submit_ranges(sub->ring, sqe, req);
+	if (err)
+		return err;
+	if (sqe->op == DMASTREAM_OP_RECV) {
+		req->landing.pool = req->pool;
+		req->landing.off = sqe->off;
+		req->landing.len = sqe->len;
+		req->landing.cookie = sqe->user_data;
+	}
+	return dms_stream_submit(req, &sub->batch);
+}
+
+static void submit_init(struct dms_req *req, const struct dmastream_sqe *sqe)
+{
+	req->stream = NULL;
+	req->pool = NULL;
+	req->user_data = sqe->user_data;
+	req->tag = sqe->tag;
+	req->len = 0;
+	req->op = sqe->op;
+	req->flags = sqe->flags;
+	req->nr_elem = 0;
+	req->told = false;
+	req->handle = sqe->stream;
+	/* what is the stream's begins after the elements */
+	memset_after(req, 0, elem);
+	INIT_LIST_HEAD(&req->rts_node);
+	INIT_LIST_HEAD(&req->keys);
+	INIT_LIST_HEAD(&req->landing.node);
+}
+
+/* The submission at @index; 0: it is consumed, whatever becomes of it. */
+static int submit_one(struct submit *sub, u32 index)
+{
+	struct dms_ring *ring = sub->ring;
+	const struct dmastream_sqe *sqes = ring->mem + ring->sqes_off;
+	struct dmastream_sqe sqe;
+	struct dms_req *req;
+	u32 slots = 1;
+	int err, no_req;
+
+	submit_copy(&sqe, &sqes[index & (ring->sq_entries - 1)], sizeof(sqe));
+	err = submit_check(&sqe);
+	if (!err && (sqe.flags & DMASTREAM_SQE_SPLIT)) {
+		/* where two will never fit it would wait for ever */
+		if (2 + ring->slots.recv_min > ring->cq_entries)
+			err = -EINVAL;
+		else
+			slots = 2;
+	}
+
+	req = dms_ring_take_req(ring, slots, &no_req);
+	if (!req)
+		return no_req;
+	submit_init(req, &sqe);
+	if (!err && sqe.op != DMASTREAM_OP_NOP) {
+		err = submit_stream(sub, &sqe, req);
+		if (!err)
+			return 0;	/* the stream's from here on */
+	}
+	if (err)
+		dms_stat_inc(DMS_STAT_BAD_SQES);
+	dms_req_complete(req, err, 0, 0, 0);
+	return 0;
+}
+
+/**
+ * dms_ring_submit() - consumes submissions
+ * @ring: ring, of which the caller has a reference
+ * @n: most that are to be consumed, not 0; never more than the ring has
+ *
+ * Context: Process context, no lock held; may sleep.
+ * Return: how many were consumed; or, when none was: -EAGAIN (there is no slot
+ * of the completion queue for the first), -EINVAL (the process's index is
+ * nonsense), -ENODEV (dead), -ERESTARTSYS.
+ */
+int dms_ring_submit(struct dms_ring *ring, u32 n)
+{
+	struct dmastream_ring_shared *shared = ring->mem;
+	struct submit sub = { .ring = ring };
+	int pending, done, err = 0;
+
+	if (mutex_lock_interruptible(&ring->sq_lock))
+		return -ERESTARTSYS;
+	/*
+	 * acquire: with the release store of the tail in dmastream_submit();
+	 * the submissions are read after it
+	 */
+	pending = dms_ring_pending(smp_load_acquire(&shared->sq_tail), ring->sq_head,
+				   ring->sq_entries);
+	if (pending < 0) {
+		mutex_unlock(&ring->sq_lock);
+		return pending;
+	}
+	pending = min_t(u32, pending, n);
+	for (done = 0; done < pending; done++) {
+		err = submit_one(&sub, ring->sq_head);
+		if (err)
+			break;
+		ring->sq_head++;
+		/*
+		 * release: with the acquire load of the head in
+		 * dmastream_sq_pending(); the process may write the entry
+		 * again only after we have read it
+		 */
+		smp_store_release(&shared->sq_head, ring->sq_head);
+		cond_resched();
+	}
+	mutex_unlock(&ring->sq_lock);
+	dms_submit_flush(&sub.batch);
+	return done ? done : err;
+}
