@@ -136,8 +136,9 @@ struct dms_session *dms_session_find_or_dial(struct dms_node *node,
  * Gives the stream an id in the session (stream->sid) and, when a path is up,
  * the path (stream->path, with a reference), else queues it on waiting: then
  * dms_stream_path_up() or dms_stream_session_lost() follows, once.  Process
- * context, no lock held.  -ENOTCONN when the session is dying (its class and
- * detail in the out arguments), -ENOSPC when it has too many streams.
+ * context, no lock held.  When the session has just ended, another one to the
+ * same peer is found or dialled.  -ENOTCONN when these end too (class and detail
+ * in the out arguments), -ENOSPC when it has too many streams.
  */
 int dms_session_bind(struct dms_session *s, struct dms_stream *stream,
 		     u32 *err_class, u32 *err_detail);

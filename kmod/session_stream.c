@@ -20,28 +20,8 @@
 #include "session_impl.h"
 #include "stream.h"
 
-/* Binds the stream to the path, unless that has begun to die. */
-static bool session_give_path(struct dms_stream *stream, struct dms_path *path)
-{
-	bool ok;
-
-	/*
-	 * The path's kill_work moves it to DYING under path->lock and looks
-	 * through path->streams afterwards: a stream that was added here is seen
-	 * there, and is told.
-	 */
-	spin_lock(&path->lock);
-	ok = path->state != DMS_PATH_DYING && path->state != DMS_PATH_FENCED;
-	if (ok) {
-		dms_path_get(path);	/* put when the stream is freed */
-		WRITE_ONCE(stream->path, path);
-		spin_lock(&path->streams_lock);
-		list_add_tail(&stream->path_node, &path->streams);
-		spin_unlock(&path->streams_lock);
-	}
-	spin_unlock(&path->lock);
-	return ok;
-}
+/* Sessions that are tried for a stream when each has ended just before. */
+#define DMS_BIND_TRIES	4
 
 static bool session_assign(struct dms_session *s, struct dms_stream *stream)
 {
@@ -50,7 +30,7 @@ static bool session_assign(struct dms_session *s, struct dms_stream *stream)
 	if (!dms_session_ready(s))
 		return false;
 	path = s->path[stream->sid % s->nr_paths];
-	return path && session_give_path(stream, path);
+	return path && !dms_path_add_stream(path, stream);
 }
 
 /*
@@ -78,23 +58,8 @@ static int session_insert(struct dms_session *s, struct dms_stream *stream)
 	return 0;
 }
 
-/**
- * dms_session_bind() - a stream of ours uses the session
- * @s: from dms_session_find_or_dial()
- * @stream: new, in no session
- * @err_class: out, with -ENOTCONN: why the session ended
- * @err_detail: out, likewise
- *
- * Afterwards the stream has an id and a reference on the session, and either a
- * path (with a reference), or it waits: then dms_stream_path_up() or
- * dms_stream_session_lost() follows, once.  From the moment that it has a path
- * it may hear dms_stream_path_lost(), also before this function returns.
- *
- * Context: process, may sleep, no lock held.
- * Return: 0, -ENOTCONN, -ENOSPC (too many streams), -ENOMEM.
- */
-int dms_session_bind(struct dms_session *s, struct dms_stream *stream,
-		     u32 *err_class, u32 *err_detail)
+static int session_try_bind(struct dms_session *s, struct dms_stream *stream,
+			    u32 *err_class, u32 *err_detail)
 {
 	int err = -ENOTCONN;
 
@@ -111,6 +76,49 @@ int dms_session_bind(struct dms_session *s, struct dms_stream *stream,
 		list_add_tail(&stream->session_node, &s->waiting);
 out:
 	mutex_unlock(&s->lock);
+	return err;
+}
+
+/**
+ * dms_session_bind() - a stream of ours uses the session
+ * @s: from dms_session_find_or_dial()
+ * @stream: new, in no session
+ * @err_class: out, with -ENOTCONN: why the session ended
+ * @err_detail: out, likewise
+ *
+ * Afterwards the stream has an id and a reference on its session, and either a
+ * path (with a reference), or it waits: then dms_stream_path_up() or
+ * dms_stream_session_lost() follows, once.  From the moment that it has a path
+ * it may hear dms_stream_path_lost(), also before this function returns.
+ *
+ * The session may have ended since it was found: the peer said BYE, or a dial
+ * gave way to another.  Nothing was sent for the stream yet, so it simply gets
+ * another session to the same peer; stream->session says which.
+ *
+ * Context: process, may sleep, no lock held; a context of the namespace is open.
+ * Return: 0, -ENOTCONN, -ENOSPC (too many streams), -ENOMEM, -ESHUTDOWN.
+ */
+int dms_session_bind(struct dms_session *s, struct dms_stream *stream,
+		     u32 *err_class, u32 *err_detail)
+{
+	struct dms_session *next;
+	unsigned int tries = DMS_BIND_TRIES;
+	int err;
+
+	dms_session_get(s);		/* put below */
+	for (;;) {
+		err = session_try_bind(s, stream, err_class, err_detail);
+		if (err != -ENOTCONN || !--tries)
+			break;
+		next = dms_session_find_or_dial(s->node, &s->remote);
+		if (IS_ERR(next)) {
+			err = PTR_ERR(next);
+			break;
+		}
+		dms_session_put(s);
+		s = next;
+	}
+	dms_session_put(s);
 	return err;
 }
 
@@ -135,9 +143,9 @@ int dms_session_bind_on(struct dms_session *s, struct dms_stream *stream,
 	err = session_insert(s, stream);
 	if (err)
 		goto out;
-	if (session_give_path(stream, path))
+	err = dms_path_add_stream(path, stream);
+	if (!err)
 		goto out;
-	err = -ENOTCONN;
 	xa_erase(&s->streams, stream->sid);
 	atomic_dec(&s->nr_streams);
 	WRITE_ONCE(stream->session, NULL);
@@ -195,11 +203,8 @@ void dms_session_unbind(struct dms_session *s, struct dms_stream *stream)
 	mine = xa_cmpxchg(&s->streams, stream->sid, stream, NULL, GFP_KERNEL) == stream;
 	list_del_init(&stream->session_node);
 	path = stream->path;
-	if (path) {
-		spin_lock(&path->streams_lock);
-		list_del_init(&stream->path_node);
-		spin_unlock(&path->streams_lock);
-	}
+	if (path)
+		dms_path_del_stream(path, stream);
 	if (mine && atomic_dec_and_test(&s->nr_streams)) {
 		s->idle_since = jiffies;
 		/* the node of a session that is alive is there, of a dead one not */
