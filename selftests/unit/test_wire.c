@@ -600,83 +600,84 @@ TEST(wire_hello_lengths)
 	}
 }
 
+/* offset and size in the body, value, answer */
+static const struct {
+	u32 at, size, value;
+	enum dms_rule want;
+} hello_rows[] = {
+	{ 0, 2, 0, DMS_RULE_TYPE },			/* version_min */
+	{ 0, 2, 0x0102, DMS_RULE_NONE },
+	{ 0, 2, 0x0103, DMS_RULE_TYPE },
+	{ 2, 2, 1, DMS_RULE_NONE },			/* version_max */
+	{ 2, 2, 0, DMS_RULE_TYPE },
+	{ 2, 2, 0xffff, DMS_RULE_NONE },
+	{ 64, 4, DMS_EAGER_FLOOR, DMS_RULE_NONE },	/* eager_max */
+	{ 64, 4, DMS_EAGER_FLOOR - 1, DMS_RULE_LENGTH },
+	{ 64, 4, 0, DMS_RULE_LENGTH },
+	{ 64, 4, 0x4050 - 64, DMS_RULE_NONE },
+	{ 64, 4, 0x4050 - 63, DMS_RULE_LENGTH },	/* does not fit a slot */
+	{ 64, 4, U32_MAX, DMS_RULE_LENGTH },
+	{ 64, 4, U32_MAX - 64, DMS_RULE_LENGTH },
+	{ 68, 4, 0x2000 + 64, DMS_RULE_NONE },		/* slot_bytes */
+	{ 68, 4, 0x2000 + 63, DMS_RULE_LENGTH },
+	{ 68, 4, DMS_SLOT_BYTES_CEIL, DMS_RULE_NONE },
+	{ 68, 4, DMS_SLOT_BYTES_CEIL + 1, DMS_RULE_LENGTH },
+	{ 68, 4, U32_MAX, DMS_RULE_LENGTH },
+	{ 72, 4, DMS_SLOTS_FLOOR, DMS_RULE_NONE },	/* slots */
+	{ 72, 4, DMS_SLOTS_FLOOR - 1, DMS_RULE_LENGTH },
+	{ 72, 4, DMS_SLOTS_CEIL, DMS_RULE_NONE },
+	{ 72, 4, DMS_SLOTS_CEIL + 1, DMS_RULE_LENGTH },
+	{ 76, 4, 0, DMS_RULE_LENGTH },			/* reads */
+	{ 76, 4, 1, DMS_RULE_NONE },
+	{ 76, 4, DMS_READS_CEIL, DMS_RULE_NONE },
+	{ 76, 4, DMS_READS_CEIL + 1, DMS_RULE_LENGTH },
+	{ 80, 4, U32_MAX, DMS_RULE_NONE },		/* keepalive_ms */
+	{ 84, 2, 0, DMS_RULE_NONE },			/* listen_port */
+	{ 88, 2, 0, DMS_RULE_LENGTH },			/* qps */
+	{ 88, 2, 1, DMS_RULE_NONE },
+	{ 90, 2, 1, DMS_RULE_FLAGS },			/* addrs; the second is there */
+	{ 90, 2, 0, DMS_RULE_FLAGS },
+	{ 90, 2, DMS_WIRE_ADDRS, DMS_RULE_NONE },
+	{ 90, 2, DMS_WIRE_ADDRS + 1, DMS_RULE_LENGTH },
+	{ 90, 2, 0xffff, DMS_RULE_LENGTH },
+	{ 92, 4, 1, DMS_RULE_FLAGS },			/* reserved */
+	{ 92, 4, 0x80000000, DMS_RULE_FLAGS },
+	{ 128, 1, 1, DMS_RULE_FLAGS },			/* addr[2] */
+	{ 159, 1, 1, DMS_RULE_FLAGS },			/* end of addr[3] */
+	{ 160, 1, '\n', DMS_RULE_TYPE },		/* name */
+	{ 160, 1, 0x7f, DMS_RULE_TYPE },
+	{ 160, 1, 0x80, DMS_RULE_TYPE },
+	{ 160, 1, 0, DMS_RULE_TYPE },			/* something after the NUL */
+	{ 166, 1, 'x', DMS_RULE_NONE },
+	{ 167, 1, 'x', DMS_RULE_TYPE },
+	{ 223, 1, 'x', DMS_RULE_TYPE },
+	{ 224, 4, 0, DMS_RULE_LENGTH },			/* auth_alg none, but auth_len */
+	{ 224, 4, U32_MAX, DMS_RULE_NONE },
+	{ 228, 4, 2, DMS_RULE_FLAGS },			/* auth_len; 3 are there */
+	{ 228, 4, DMS_WIRE_AUTH_MAX, DMS_RULE_NONE },
+	{ 228, 4, DMS_WIRE_AUTH_MAX + 1, DMS_RULE_LENGTH },
+	{ 228, 4, U32_MAX, DMS_RULE_LENGTH },
+	{ 235, 1, 1, DMS_RULE_FLAGS },			/* after auth */
+	{ 295, 1, 1, DMS_RULE_FLAGS },
+};
+
 TEST(wire_hello_ranges)
 {
-	/* offset and size in the body, value, answer */
-	static const struct {
-		u32 at, size, value;
-		enum dms_rule want;
-	} rows[] = {
-		{ 0, 2, 0, DMS_RULE_TYPE },			/* version_min */
-		{ 0, 2, 0x0102, DMS_RULE_NONE },
-		{ 0, 2, 0x0103, DMS_RULE_TYPE },
-		{ 2, 2, 1, DMS_RULE_NONE },			/* version_max */
-		{ 2, 2, 0, DMS_RULE_TYPE },
-		{ 2, 2, 0xffff, DMS_RULE_NONE },
-		{ 64, 4, DMS_EAGER_FLOOR, DMS_RULE_NONE },	/* eager_max */
-		{ 64, 4, DMS_EAGER_FLOOR - 1, DMS_RULE_LENGTH },
-		{ 64, 4, 0, DMS_RULE_LENGTH },
-		{ 64, 4, 0x4050 - 64, DMS_RULE_NONE },
-		{ 64, 4, 0x4050 - 63, DMS_RULE_LENGTH },	/* does not fit a slot */
-		{ 64, 4, U32_MAX, DMS_RULE_LENGTH },
-		{ 64, 4, U32_MAX - 64, DMS_RULE_LENGTH },
-		{ 68, 4, 0x2000 + 64, DMS_RULE_NONE },		/* slot_bytes */
-		{ 68, 4, 0x2000 + 63, DMS_RULE_LENGTH },
-		{ 68, 4, DMS_SLOT_BYTES_CEIL, DMS_RULE_NONE },
-		{ 68, 4, DMS_SLOT_BYTES_CEIL + 1, DMS_RULE_LENGTH },
-		{ 68, 4, U32_MAX, DMS_RULE_LENGTH },
-		{ 72, 4, DMS_SLOTS_FLOOR, DMS_RULE_NONE },	/* slots */
-		{ 72, 4, DMS_SLOTS_FLOOR - 1, DMS_RULE_LENGTH },
-		{ 72, 4, DMS_SLOTS_CEIL, DMS_RULE_NONE },
-		{ 72, 4, DMS_SLOTS_CEIL + 1, DMS_RULE_LENGTH },
-		{ 76, 4, 0, DMS_RULE_LENGTH },			/* reads */
-		{ 76, 4, 1, DMS_RULE_NONE },
-		{ 76, 4, DMS_READS_CEIL, DMS_RULE_NONE },
-		{ 76, 4, DMS_READS_CEIL + 1, DMS_RULE_LENGTH },
-		{ 80, 4, U32_MAX, DMS_RULE_NONE },		/* keepalive_ms */
-		{ 84, 2, 0, DMS_RULE_NONE },			/* listen_port */
-		{ 88, 2, 0, DMS_RULE_LENGTH },			/* qps */
-		{ 88, 2, 1, DMS_RULE_NONE },
-		{ 90, 2, 1, DMS_RULE_FLAGS },			/* addrs; the second is there */
-		{ 90, 2, 0, DMS_RULE_FLAGS },
-		{ 90, 2, DMS_WIRE_ADDRS, DMS_RULE_NONE },
-		{ 90, 2, DMS_WIRE_ADDRS + 1, DMS_RULE_LENGTH },
-		{ 90, 2, 0xffff, DMS_RULE_LENGTH },
-		{ 92, 4, 1, DMS_RULE_FLAGS },			/* reserved */
-		{ 92, 4, 0x80000000, DMS_RULE_FLAGS },
-		{ 128, 1, 1, DMS_RULE_FLAGS },			/* addr[2] */
-		{ 159, 1, 1, DMS_RULE_FLAGS },			/* end of addr[3] */
-		{ 160, 1, '\n', DMS_RULE_TYPE },		/* name */
-		{ 160, 1, 0x7f, DMS_RULE_TYPE },
-		{ 160, 1, 0x80, DMS_RULE_TYPE },
-		{ 160, 1, 0, DMS_RULE_TYPE },			/* something after the NUL */
-		{ 166, 1, 'x', DMS_RULE_NONE },
-		{ 167, 1, 'x', DMS_RULE_TYPE },
-		{ 223, 1, 'x', DMS_RULE_TYPE },
-		{ 224, 4, 0, DMS_RULE_LENGTH },			/* auth_alg none, but auth_len */
-		{ 224, 4, U32_MAX, DMS_RULE_NONE },
-		{ 228, 4, 2, DMS_RULE_FLAGS },			/* auth_len; 3 are there */
-		{ 228, 4, DMS_WIRE_AUTH_MAX, DMS_RULE_NONE },
-		{ 228, 4, DMS_WIRE_AUTH_MAX + 1, DMS_RULE_LENGTH },
-		{ 228, 4, U32_MAX, DMS_RULE_LENGTH },
-		{ 235, 1, 1, DMS_RULE_FLAGS },			/* after auth */
-		{ 295, 1, 1, DMS_RULE_FLAGS },
-	};
 	static struct dms_hello h;
 	u32 i;
 	u8 *p = wire_buf + MSG;
 
-	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+	for (i = 0; i < ARRAY_SIZE(hello_rows); i++) {
 		test_row(i);
 		good_hello(&h);
 		dms_wire_hello_put(wire_buf, &h);
-		if (rows[i].size == 4)
-			put32(p + rows[i].at, rows[i].value);
-		else if (rows[i].size == 2)
-			put16(p + rows[i].at, rows[i].value);
+		if (hello_rows[i].size == 4)
+			put32(p + hello_rows[i].at, hello_rows[i].value);
+		else if (hello_rows[i].size == 2)
+			put16(p + hello_rows[i].at, hello_rows[i].value);
 		else
-			p[rows[i].at] = rows[i].value & 0xff;
-		EXPECT_EQ(dms_wire_hello_parse(p, HELLO, &h), rows[i].want);
+			p[hello_rows[i].at] = hello_rows[i].value & 0xff;
+		EXPECT_EQ(dms_wire_hello_parse(p, HELLO, &h), hello_rows[i].want);
 	}
 
 	/* the largest eager messages in the largest slots */
