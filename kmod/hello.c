@@ -8,7 +8,10 @@
  * the accepting side, since there one lock sees all sessions of the node:
  *
  * 1. A node that has a session that is up with the dialler (by its nonce; it
- *    may have been dialled under another address) refuses with CROSSED.
+ *    may have been dialled under another address) refuses with CROSSED.  One
+ *    whose paths are not up yet counts only when it came from the same address:
+ *    a nonce is no secret, and a stranger who shows that of another node must
+ *    not keep that node out.
  *
  * 2. Of two dials that cross, the one of the lower nonce survives:
  *
@@ -175,7 +178,8 @@ static u32 hello_crosses(struct dms_session *s, const struct dms_hello *theirs)
 			reason = DMASTREAM_REFUSED_MALFORMED;
 		else if (self)
 			goto next;
-		else if (o->state == DMS_SESSION_UP && same_nonce(o->theirs.nonce, theirs->nonce))
+		else if (o->state == DMS_SESSION_UP && same_nonce(o->theirs.nonce, theirs->nonce) &&
+			 (dms_session_ready(o) || dms_addr_same_host(&o->remote, &peer)))
 			reason = DMASTREAM_REFUSED_CROSSED;
 		else if (o->state == DMS_SESSION_DIALLING && theirs->listen_port &&
 			 dms_session_leads_to(o, &peer) && dial_survives(o, theirs))
@@ -203,8 +207,9 @@ static u32 hello_judge(struct dms_session *s, const struct dms_hello *theirs)
 	/* no secret is set here, so nothing could prove that we share it */
 	if (theirs->auth_alg)
 		return DMASTREAM_REFUSED_AUTH;
-	if (s->node->going)
-		return DMASTREAM_REFUSED_LIMIT;
+	/* the last service has gone since TCP accepted the connection */
+	if (s->node->going || !s->mine.rdma_port)
+		return DMASTREAM_REFUSED_CLOSED;
 	return hello_crosses(s, theirs);
 }
 
@@ -212,14 +217,12 @@ static void hello_say_refused(struct dms_session *s, u32 reason)
 {
 	const char *why = "it uses a session id twice";
 
-	if (reason == DMASTREAM_REFUSED_CROSSED)
+	if (reason == DMASTREAM_REFUSED_CROSSED || reason == DMASTREAM_REFUSED_CLOSED)
 		return;			/* every day */
 	if (reason == DMASTREAM_REFUSED_VERSION)
 		why = "no common wire version; update the older one";
 	else if (reason == DMASTREAM_REFUSED_AUTH)
 		why = "it wants a shared secret to be proved, and none is set here";
-	else if (reason == DMASTREAM_REFUSED_LIMIT)
-		why = "this node is going";
 	pr_notice_ratelimited("%pISpc was refused: %s\n", &s->remote, why);
 }
 
@@ -243,7 +246,7 @@ void dms_hello_asked(struct dms_session *s, const struct dms_hello *theirs)
 		dms_addr_set_port(&s->remote, theirs->listen_port);
 		hello_agree(s);
 		if (!hello_up(s, DMS_SESSION_GREETING))
-			reason = DMASTREAM_REFUSED_LIMIT;
+			reason = DMASTREAM_REFUSED_LIMIT;	/* put out meanwhile */
 		mutex_unlock(&s->lock);
 	}
 	mutex_unlock(&s->node->lock);
@@ -324,8 +327,12 @@ void dms_hello_answered(struct dms_session *s, const struct dms_hello *theirs)
 	bool up;
 
 	if (!same_nonce(theirs->session, s->mine.session) ||
-	    !dms_wire_version(&s->mine, theirs) || !theirs->rdma_port) {
+	    !dms_wire_version(&s->mine, theirs)) {
 		dms_sock_broken(s, DMS_RULE_FLAGS, "HELLO");
+		return;
+	}
+	if (!theirs->rdma_port) {
+		dms_session_kill(s, DMASTREAM_ERR_SESSION, ECONNREFUSED);
 		return;
 	}
 	if (theirs->auth_alg) {
