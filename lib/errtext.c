@@ -120,8 +120,8 @@ static const struct {
 	{ EADDRINUSE, "another process of this node listens to that service" },
 	{ EHOSTUNREACH, "check address, route and firewall between the nodes" },
 	{ ENETUNREACH, "check address and route" },
-	{ ECONNREFUSED, "a node listens only while somebody there does" },
-	{ ETIMEDOUT, "check that the receiver still reads, and the network" },
+	{ ECONNREFUSED, "a node listens only while a process there has a service: start the receiver first, check the port" },
+	{ ETIMEDOUT, "no answer in time: check that the receiver runs and reads, address and firewall" },
 	{ ECONNRESET, "check the peer's process and its kernel log" },
 	{ ENODEV, "no RDMA device with a route: rdma link show" },
 	{ EMSGSIZE, "longer than the receiver's buffers: give it a large group" },
@@ -190,20 +190,41 @@ static const char *errno_text(uint32_t detail, char *buf, size_t size)
 	return buf;
 }
 
-static void explain_class(char *buf, size_t size, size_t *len,
+static void append_hint(char *buf, size_t size, size_t *len, int error)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(errno_hints); i++)
+		if (errno_hints[i].error == error)
+			append(buf, size, len, "; %s", errno_hints[i].hint);
+}
+
+/* "who (why)"; the reason only where it says more than the error did */
+static void explain_errno(char *buf, size_t size, size_t *len, const char *who,
+			  uint32_t detail, int error)
+{
+	int32_t e = (int32_t)detail;
+	char text[96];
+
+	if (e < 0)
+		e = -e;
+	append(buf, size, len, ": %s", who);
+	if (e && e != error)
+		append(buf, size, len, " (%s)", errno_text(detail, text, sizeof(text)));
+	append_hint(buf, size, len, e ? e : error);
+}
+
+static void explain_class(char *buf, size_t size, size_t *len, int error,
 			  const struct dmastream_error *where)
 {
 	uint32_t detail = where->err_detail;
-	char text[96] = "";
 
 	switch (where->err_class) {
 	case DMASTREAM_ERR_LOCAL:
-		append(buf, size, len, ": ended by this process (%s)",
-		       errno_text(detail, text, sizeof(text)));
+		explain_errno(buf, size, len, "ended on this side", detail, error);
 		break;
 	case DMASTREAM_ERR_PEER:
-		append(buf, size, len, ": ended by the peer's process (%s)",
-		       errno_text(detail, text, sizeof(text)));
+		append(buf, size, len, ": the peer's process ended or aborted it; see what it says");
 		break;
 	case DMASTREAM_ERR_REFUSED:
 		append(buf, size, len, ": refused, %s",
@@ -218,18 +239,19 @@ static void explain_class(char *buf, size_t size, size_t *len,
 		       pick(cm_event, ARRAY_SIZE(cm_event), detail - PATH_DETAIL_CM));
 		break;
 	case DMASTREAM_ERR_SESSION:
-		append(buf, size, len, ": the session ended (%s); check that the peer runs and is reachable",
-		       errno_text(detail, text, sizeof(text)));
+		explain_errno(buf, size, len, "no session with this node", detail, error);
 		break;
 	case DMASTREAM_ERR_PROTOCOL:
 		append(buf, size, len, ": the peer broke rule %u of the protocol; see dmesg on both nodes",
 		       detail);
 		break;
 	case DMASTREAM_ERR_DEVICE:
-		append(buf, size, len, ": the RDMA device went (%s); see rdma link show",
-		       errno_text(detail, text, sizeof(text)));
+		explain_errno(buf, size, len, "the RDMA device went; see rdma link show",
+			      detail, error);
 		break;
 	default:
+		append(buf, size, len, ": error class %u, detail %u",
+		       where->err_class, detail);
 		break;
 	}
 }
@@ -242,7 +264,7 @@ const char *dmastream_explain(int error, const struct dmastream_error *where,
 			      char *buf, size_t size)
 {
 	char text[96], addr[DMASTREAM_ADDR_TEXT];
-	size_t len = 0, i;
+	size_t len = 0;
 
 	if (error < 0)
 		error = -error;
@@ -255,12 +277,9 @@ const char *dmastream_explain(int error, const struct dmastream_error *where,
 	if (where && where->peer.family)
 		append(buf, size, &len, ", peer %s",
 		       dmastream_addr_text(&where->peer, addr, sizeof(addr)));
-	if (where && where->err_class != DMASTREAM_ERR_NONE) {
-		explain_class(buf, size, &len, where);
-		return buf;
-	}
-	for (i = 0; i < ARRAY_SIZE(errno_hints); i++)
-		if (errno_hints[i].error == error)
-			append(buf, size, &len, "; %s", errno_hints[i].hint);
+	if (where && where->err_class != DMASTREAM_ERR_NONE)
+		explain_class(buf, size, &len, error, where);
+	else
+		append_hint(buf, size, &len, error);
 	return buf;
 }

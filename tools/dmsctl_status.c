@@ -62,6 +62,25 @@ static const char *human(uint64_t v, char *buf, size_t size)
 	return buf;
 }
 
+static void table_begin(struct view *v, const char *name, bool array)
+{
+	v->rows = 0;
+	if (!v->json)
+		printf("%s:\n", name);
+	else if (array)
+		out_array(name);
+	else
+		out_object(name);
+}
+
+static void table_end(struct view *v)
+{
+	if (v->json)
+		out_close();
+	else if (!v->rows)
+		printf("  (none)\n");
+}
+
 /*
  * ---- Node -----------------------------------------------------------------
  */
@@ -78,6 +97,7 @@ static void one_number(struct view *v, const char *name, uint32_t type, uint64_t
 		out_u64(name, value);
 	else if (value || v->all)
 		printf("  %-20s %" PRIu64 "\n", name, value);
+	v->rows += value || v->all;
 }
 
 static void counter_fn(uint32_t type, uint64_t value, void *arg)
@@ -85,10 +105,12 @@ static void counter_fn(uint32_t type, uint64_t value, void *arg)
 	struct view *v = arg;
 	const char *help = ctl_counter_help(type);
 
-	if (v->json || !help || !(value || v->all))
+	if (v->json || !help || !(value || v->all)) {
 		one_number(v, ctl_counter_name(type), type, value);
-	else
-		printf("  %-20s %-16" PRIu64 " %s\n", ctl_counter_name(type), value, help);
+		return;
+	}
+	printf("  %-20s %-16" PRIu64 " %s\n", ctl_counter_name(type), value, help);
+	v->rows++;
 }
 
 static void gauge_fn(uint32_t type, uint64_t value, void *arg)
@@ -104,13 +126,9 @@ static void refusal_fn(uint32_t type, uint64_t value, void *arg)
 static void numbers(struct view *v, const char *name, const struct nlattr *nest,
 		    void (*fn)(uint32_t type, uint64_t value, void *arg))
 {
-	if (v->json)
-		out_object(name);
-	else
-		printf("%s:\n", name);
+	table_begin(v, name, false);
 	ctl_nested(nest, fn, v);
-	if (v->json)
-		out_close();
+	table_end(v);
 }
 
 static void counters_fn(const struct nlattr *const *a, void *arg)
@@ -412,14 +430,9 @@ int ctl_status(struct ctl_nl *nl, bool json)
 		out_begin();
 	ret = ctl_nl_get(nl, DMASTREAM_NL_GET_NODE, false, node_fn, &v);
 	for (i = 0; i < ARRAY_SIZE(tables) && !ret; i++) {
-		v.rows = 0;
-		if (json)
-			out_array(tables[i].name);
-		else
-			printf("%s:\n", tables[i].name);
+		table_begin(&v, tables[i].name, true);
 		ret = ctl_nl_get(nl, tables[i].cmd, true, tables[i].fn, &v);
-		if (json)
-			out_close();
+		table_end(&v);
 	}
 	if (json)
 		out_end();
