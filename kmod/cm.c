@@ -48,9 +48,14 @@
 /* What an rdma_cm event is as detail of DMASTREAM_ERR_PATH. */
 #define DMS_CM_DETAIL(event)	((event) + 256)
 
-static unsigned int dms_param_ack_timeout = 14;
+/*
+ * 268 ms, so that a queue pair is given up after about 2 s.  A quarter of that
+ * is enough for a network, but not for an emulated NIC on a loaded machine: it
+ * then retries what was not lost, or fails.
+ */
+static unsigned int dms_param_ack_timeout = 16;
 module_param_named(ack_timeout, dms_param_ack_timeout, uint, 0644);
-MODULE_PARM_DESC(ack_timeout, "local ACK timeout of a queue pair, 4.096 us * 2^n, 8 to 20 (14 is 67 ms)");
+MODULE_PARM_DESC(ack_timeout, "local ACK timeout of a queue pair, 4.096 us * 2^n, 8 to 20 (16 is 268 ms)");
 
 struct workqueue_struct *dms_rdma_wq;
 static atomic_t dms_cm_pending;
@@ -216,7 +221,10 @@ static void dms_cm_on_answer(struct dms_rdma *tp, const struct rdma_conn_param *
 	dms_rdma_up(tp);
 }
 
-/* With our own reason, when a node refused; else rdma_cm's (nobody listens). */
+/*
+ * With our own reason, when a node refused; else rdma_cm's (nobody listens, or
+ * the other side gave up).
+ */
 static void dms_cm_on_reject(struct dms_rdma *tp, struct rdma_cm_event *ev)
 {
 	u8 nonce[DMS_WIRE_NONCE];
@@ -235,9 +243,12 @@ static void dms_cm_on_reject(struct dms_rdma *tp, struct rdma_cm_event *ev)
 		dms_path_kill(tp->path, DMASTREAM_ERR_REFUSED, reason);
 		return;
 	}
-	pr_notice_ratelimited("%pISpc refused a queue pair: %s; does it listen there?\n",
-			      &tp->id->route.addr.dst_addr,
-			      rdma_reject_msg(tp->id, ev->status));
+	if (!tp->passive)
+		pr_notice_ratelimited("%pISpc refused a queue pair: %s%s\n",
+				      &tp->id->route.addr.dst_addr,
+				      rdma_reject_msg(tp->id, ev->status),
+				      ev->status == IB_CM_REJ_INVALID_SERVICE_ID ?
+				      "; does dmastream listen there?" : "");
 	dms_cm_killed_by(tp->path, ev->event);
 }
 
@@ -377,6 +388,13 @@ static void dms_cm_refuse(struct rdma_cm_id *id, u32 reason, u32 detail)
 	rdma_reject(id, buf, len, IB_CM_REJ_CONSUMER_DEFINED);
 }
 
+/* What the peer hears when something was missing here. */
+static u32 dms_cm_reason(int err)
+{
+	return err == -ENOMEM || err == -ENOSPC ? DMASTREAM_REFUSED_MEMORY :
+						  DMASTREAM_REFUSED_CLOSED;
+}
+
 /* Of a cm_id that waits for dms_cm_request_work(), which will find it useless. */
 static int dms_cm_request_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 {
@@ -420,7 +438,7 @@ static void dms_cm_hand_over(struct dms_cm_request *req, struct dms_rdma *tp)
 		req->id = NULL;
 		ret = dms_cm_accept(tp, req);
 		if (ret && !tp->asked)
-			dms_cm_refuse(id, DMASTREAM_REFUSED_MEMORY, -ret);
+			dms_cm_refuse(id, dms_cm_reason(ret), -ret);
 	}
 	/* in this order: with setup_lock, the fence cannot free the cm_id under our unlock */
 	rdma_unlock_handler(id);
@@ -442,14 +460,9 @@ static u32 dms_cm_attach(struct dms_cm_request *req, struct dms_session *s, int 
 	path = dms_path_create(s, &dms_rdma_ops, req->cm.lane, req->cm.index);
 	if (IS_ERR(path)) {
 		*err = PTR_ERR(path);
-		switch (*err) {
-		case -ENOMEM:
-			return DMASTREAM_REFUSED_MEMORY;
-		case -ENOTCONN:
-			return DMASTREAM_REFUSED_CLOSED;
-		default:
-			return DMASTREAM_REFUSED_LIMIT;
-		}
+		/* no such path, or it is there already */
+		return *err == -EINVAL || *err == -EBUSY ? DMASTREAM_REFUSED_LIMIT :
+							   dms_cm_reason(*err);
 	}
 	tp = dms_rdma_create(path, true);
 	if (IS_ERR(tp)) {
@@ -460,7 +473,7 @@ static u32 dms_cm_attach(struct dms_cm_request *req, struct dms_session *s, int 
 		dms_rdma_put(tp);
 	}
 	dms_path_put(path);		/* dms_path_create()'s */
-	return *err ? DMASTREAM_REFUSED_CLOSED : 0;
+	return *err ? dms_cm_reason(*err) : 0;
 }
 
 static void dms_cm_request_work(struct work_struct *work)

@@ -25,7 +25,7 @@ struct dms_ibdev {
 	struct ib_device	*dev;		/* its memory stays as long as we do */
 	struct list_head	node;
 	u32			index;		/* in pool->maps; below DMS_IBDEVS_MAX */
-	bool			going;		/* set under both locks below; read under either */
+	bool			going;		/* set under both locks below */
 	/* limits, read once */
 	u32			max_send_sge;
 	u32			max_read_sge;
@@ -37,7 +37,7 @@ struct dms_ibdev {
 	/* paths on it: a count that removal waits for */
 	spinlock_t		paths_lock;
 	struct list_head	paths;		/* struct dms_rdma, ibdev_node */
-	atomic_t		nr_paths;	/* and those of dms_ibdev_hold(), and the client's */
+	atomic_t		nr_paths;	/* and of dms_ibdev_hold(), and the client */
 	struct completion	no_paths;
 	/* incast budget: bytes being pulled over all paths; process context, innermost */
 	spinlock_t		incast_lock;

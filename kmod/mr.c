@@ -47,7 +47,7 @@ static void dms_mr_reg_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct dms_key *key = container_of(wc->wr_cqe, struct dms_key, reg_cqe);
 
 	if (wc->status != IB_WC_SUCCESS)
-		dms_path_kill(key->path, DMASTREAM_ERR_PATH, wc->status);
+		dms_rdma_wc_error(key->path, wc);
 }
 
 static void dms_mr_inv_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -57,7 +57,7 @@ static void dms_mr_inv_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	if (unlikely(wc->status != IB_WC_SUCCESS)) {
 		/* still marked as posted: dms_mr_answer() answers, after the deregistration */
-		dms_path_kill(key->path, DMASTREAM_ERR_PATH, wc->status);
+		dms_rdma_wc_error(key->path, wc);
 		return;
 	}
 	dms_stat_inc(DMS_STAT_KEYS_INVALIDATED);

@@ -43,6 +43,8 @@
 #define DMS_KEYS_CEIL		4096
 /* Pages of one key: 1 MiB with pages of 4 KiB, and one for what is not aligned. */
 #define DMS_SEG_PAGES		256
+/* How long a flushed receive waits for rdma_cm's reason. */
+#define DMS_FLUSH_GRACE		(HZ / 2)
 
 static unsigned int dms_param_keys_per_path = 64;
 module_param_named(keys_per_path, dms_param_keys_per_path, uint, 0644);
@@ -64,6 +66,11 @@ bool dms_rdma_post_fails(void)
 }
 #endif
 
+static bool dms_rdma_is_up(struct dms_rdma *tp)
+{
+	return smp_load_acquire(&tp->up);	/* release in dms_rdma_up() */
+}
+
 /**
  * dms_rdma_idle_done() - completion of what is not posted
  * @cq: completion queue
@@ -77,9 +84,29 @@ void dms_rdma_idle_done(struct ib_cq *cq, struct ib_wc *wc)
 		  dev_name(&cq->device->dev));
 }
 
-/* Any completion in error ends the path; the first one to say so names the reason. */
-static void dms_rdma_wc_error(struct dms_path *path, const struct ib_wc *wc)
+/**
+ * dms_rdma_wc_error() - a completion in error ends the path
+ * @path: its path
+ * @wc: the completion
+ *
+ * The first one to end it names the reason.  A flush is a consequence, never
+ * the reason.  Once the path is up that came before it: on this completion queue,
+ * or as an event of the queue pair; if not, flush has to do.  While
+ * connecting it is rdma_cm that stops the queue pair, and then tells why: it is
+ * given a moment to do so.
+ *
+ * Context: process.
+ */
+void dms_rdma_wc_error(struct dms_path *path, const struct ib_wc *wc)
 {
+	struct dms_rdma *tp = path->priv;
+
+	if (wc->status == IB_WC_WR_FLUSH_ERR && !dms_rdma_is_up(tp)) {
+		WRITE_ONCE(tp->event_status, wc->status);
+		/* the fence cancels it after the last completion */
+		queue_delayed_work(dms_rdma_wq, &tp->event_work, DMS_FLUSH_GRACE);
+		return;
+	}
 	dms_path_kill(path, DMASTREAM_ERR_PATH, wc->status);
 }
 
@@ -291,11 +318,6 @@ void dms_rdma_up(struct dms_rdma *tp)
 	wake_up_all(&tp->up_wait);
 }
 
-static bool dms_rdma_is_up(struct dms_rdma *tp)
-{
-	return smp_load_acquire(&tp->up);	/* release in dms_rdma_up() */
-}
-
 /*
  * A packet came before rdma_cm said that the connection is established.
  *
@@ -364,7 +386,7 @@ static void dms_rdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 
 static void dms_rdma_event_work(struct work_struct *work)
 {
-	struct dms_rdma *tp = container_of(work, struct dms_rdma, event_work);
+	struct dms_rdma *tp = container_of(to_delayed_work(work), struct dms_rdma, event_work);
 
 	dms_path_kill(tp->path, DMASTREAM_ERR_PATH, READ_ONCE(tp->event_status));
 }
@@ -396,7 +418,7 @@ static void dms_rdma_qp_event(struct ib_event *ev, void *context)
 		return;
 	}
 	WRITE_ONCE(tp->event_status, status);
-	queue_work(dms_rdma_wq, &tp->event_work);
+	mod_delayed_work(dms_rdma_wq, &tp->event_work, 0);
 }
 
 /* The connection was not established in time: our limit, far below rdma_cm's. */
@@ -437,7 +459,7 @@ struct dms_rdma *dms_rdma_create(struct dms_path *path, bool passive)
 	mutex_init(&tp->up_lock);
 	init_waitqueue_head(&tp->up_wait);
 	INIT_DELAYED_WORK(&tp->limit_work, dms_rdma_limit_work);
-	INIT_WORK(&tp->event_work, dms_rdma_event_work);
+	INIT_DELAYED_WORK(&tp->event_work, dms_rdma_event_work);
 	dms_mr_init(tp);
 
 	/*
@@ -767,7 +789,7 @@ static void dms_rdma_fence(struct dms_path *path)
 		rdma_disconnect(tp->id);
 	dms_rdma_end_qp(tp);
 	cancel_delayed_work_sync(&tp->limit_work);
-	cancel_work_sync(&tp->event_work);
+	cancel_delayed_work_sync(&tp->event_work);
 
 	/* 3. no key opens anything any more; only now is their memory free */
 	dms_mr_destroy(tp);

@@ -58,7 +58,7 @@ struct dms_rdma {
 	u32			nr_cqe;
 	struct ib_qp		*qp;
 	u32			nr_tx_mapped;
-	u32			nr_reads;	/* of path->reads, also those that the answer took away */
+	u32			nr_reads;	/* of path->reads, before the answer lowered it */
 	u32			nr_keys;	/* of path->keys that have a region */
 	struct dms_rdma_rx	*rx;
 	u32			nr_rx;		/* of them mapped */
@@ -75,11 +75,11 @@ struct dms_rdma {
 
 	/* up_lock: makes dms_path_up() run once and be over.  Outside session->lock. */
 	struct mutex		up_lock;
-	bool			up;		/* release in dms_rdma_up(), acquire in dms_rdma_is_up() */
+	bool			up;		/* dms_rdma_up() to dms_rdma_is_up() */
 	wait_queue_head_t	up_wait;
 
 	struct delayed_work	limit_work;	/* connecting takes too long */
-	struct work_struct	event_work;	/* kills the path for an event in interrupt context */
+	struct delayed_work	event_work;	/* kills the path, with event_status */
 	u32			event_status;	/* enum ib_wc_status */
 };
 
@@ -96,6 +96,7 @@ void dms_rdma_up(struct dms_rdma *tp);
 /* for mr.c; path->lock held */
 struct dms_rdma *dms_rdma_ready(struct dms_path *path);
 int dms_rdma_post(struct dms_rdma *tp, const struct ib_send_wr *wr);
+void dms_rdma_wc_error(struct dms_path *path, const struct ib_wc *wc);
 void dms_rdma_idle_done(struct ib_cq *cq, struct ib_wc *wc);
 
 #ifdef CONFIG_DMASTREAM_KUNIT_TEST

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What the tests of the verbs transport stand on: its sources, built a second
+ * time with other upcalls; ends and pairs of them; traffic.  Included once, by
+ * dms_rdma_test.c.
+ */
+#ifndef DMS_RDMA_BED_H
+#define DMS_RDMA_BED_H
+
+/* upcalls */
+#define dms_path_rx		dms_t_path_rx
+#define dms_path_reposted	dms_t_path_reposted
+#define dms_path_send_done	dms_t_path_send_done
+#define dms_path_read_done	dms_t_path_read_done
+#define dms_path_revoke_done	dms_t_path_revoke_done
+#define dms_path_up		dms_t_path_up
+#define dms_path_create		dms_t_path_create
+#define dms_session_by_cookie	dms_t_session_by_cookie
+#define dms_session_put		dms_t_session_put
+#define dms_session_kill	dms_t_session_kill
+/* what the sources define */
+#define dms_rdma_ops		dms_t_rdma_ops
+#define dms_rdma_wq		dms_t_rdma_wq
+#define dms_rdma_create		dms_t_rdma_create
+#define dms_rdma_put		dms_t_rdma_put
+#define dms_rdma_setup		dms_t_rdma_setup
+#define dms_rdma_up		dms_t_rdma_up
+#define dms_rdma_ready		dms_t_rdma_ready
+#define dms_rdma_post		dms_t_rdma_post
+#define dms_rdma_wc_error	dms_t_rdma_wc_error
+#define dms_rdma_idle_done	dms_t_rdma_idle_done
+#define dms_rdma_fail_post	dms_t_rdma_fail_post
+#define dms_rdma_post_fails	dms_t_rdma_post_fails
+#define dms_mr_init		dms_t_mr_init
+#define dms_mr_make		dms_t_mr_make
+#define dms_mr_destroy		dms_t_mr_destroy
+#define dms_mr_answer		dms_t_mr_answer
+#define dms_mr_expose		dms_t_mr_expose
+#define dms_mr_revoke		dms_t_mr_revoke
+#define dms_cm_listen		dms_t_cm_listen
+#define dms_cm_unlisten		dms_t_cm_unlisten
+#define dms_cm_flush		dms_t_cm_flush
+#define dms_cm_dial		dms_t_cm_dial
+#define dms_cm_init		dms_t_cm_init
+#define dms_cm_exit		dms_t_cm_exit
+
+#include <linux/module.h>
+
+/* Seconds that the last case streams and waits for the removal of the device; 0: it does not. */
+static unsigned int dms_test_linger;
+module_param(dms_test_linger, uint, 0444);
+
+/* the parameters belong to the real objects; here they have their defaults */
+#undef module_param_named
+#define module_param_named(...)
+#undef MODULE_PARM_DESC
+#define MODULE_PARM_DESC(...)
+
+#include "../../kmod/transport_rdma.c"
+#include "../../kmod/mr.c"
+#include "../../kmod/cm.c"
+
+#include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/mm.h>
+#include <linux/random.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+
+#include "core/core.h"
+
+#define T_PORT		17477
+#define T_SLOTS		64
+#define T_SLOT_BYTES	8192
+#define T_POOL		(4UL << 20)
+#define T_WAIT		(60 * HZ)
+
+/* One end of a pair. */
+struct t_end {
+	struct dms_path		path;
+	struct dms_session	session;
+	struct completion	up, fenced;
+	wait_queue_head_t	wq;
+	bool			used;
+	atomic_t		rx, bad_rx, reposted;
+	/* posted, answered with 0, answered with an error */
+	atomic_t		sends, sent, unsent;
+	atomic_t		reads, read, unread;
+	atomic_t		revokes, revoked, unrevoked;
+};
+
+/* A work request that goes round the transport. */
+struct t_raw {
+	struct ib_cqe		cqe;
+	struct completion	done;
+	enum ib_wc_status	status;
+};
+
+static struct dms_node t_node;
+static struct t_end *t_acceptor;	/* whom the next connection request finds */
+static atomic_t t_session_kills;
+static struct dms_ibdev *t_ibdev;
+static struct sockaddr_storage t_addr;
+static struct dms_pool *t_pool[2];
+
+static struct t_end *t_of(struct dms_path *path)
+{
+	return container_of(path, struct t_end, path);
+}
+
+/* ---- upcalls ---- */
+
+/* A packet of the tests is its length in bytes, and then that in every byte. */
+bool dms_path_rx(struct dms_path *path, const void *buf, u32 len)
+{
+	struct t_end *e = t_of(path);
+	const u8 *p = buf;
+
+	if (len < 4 || dms_get_le32(p) != len ||
+	    (len > 4 && memchr_inv(p + 4, (u8)len, len - 4)))
+		atomic_inc(&e->bad_rx);
+	atomic_inc(&e->rx);
+	return true;
+}
+
+void dms_path_reposted(struct dms_path *path, u32 n)
+{
+	atomic_add(n, &t_of(path)->reposted);
+	wake_up_all(&t_of(path)->wq);
+}
+
+void dms_path_send_done(struct dms_txpkt *pkt, int status)
+{
+	struct t_end *e = t_of(pkt->path);
+
+	spin_lock(&e->path.lock);
+	list_add_tail(&pkt->node, &e->path.tx_free);
+	spin_unlock(&e->path.lock);
+	atomic_inc(status ? &e->unsent : &e->sent);
+	wake_up_all(&e->wq);
+}
+
+void dms_path_read_done(struct dms_read *rd, int status)
+{
+	struct t_end *e = t_of(rd->path);
+
+	spin_lock(&e->path.lock);
+	list_add_tail(&rd->node, &e->path.reads_free);
+	spin_unlock(&e->path.lock);
+	atomic_inc(status ? &e->unread : &e->read);
+	wake_up_all(&e->wq);
+}
+
+void dms_path_revoke_done(struct dms_key *key, int status)
+{
+	struct t_end *e = t_of(key->path);
+
+	spin_lock(&e->path.lock);
+	list_add_tail(&key->node, &e->path.keys_free);
+	spin_unlock(&e->path.lock);
+	atomic_inc(status ? &e->unrevoked : &e->revoked);
+	wake_up_all(&e->wq);
+}
+
+void dms_path_up(struct dms_path *path)
+{
+	if (dms_path_move(path, DMS_PATH_CONNECTING, DMS_PATH_UP))
+		complete_all(&t_of(path)->up);
+}
+
+struct dms_path *dms_path_create(struct dms_session *session,
+				 const struct dms_transport_ops *ops, u8 lane, u8 index)
+{
+	struct t_end *e = container_of(session, struct t_end, session);
+
+	if (e->used)
+		return ERR_PTR(-EBUSY);
+	e->used = true;
+	dms_path_get(&e->path);
+	return &e->path;
+}
+
+struct dms_session *dms_session_by_cookie(struct dms_node *node, const struct dms_cm *cm)
+{
+	struct t_end *e = READ_ONCE(t_acceptor);
+
+	if (!e || memcmp(cm->cookie, e->session.mine.cookie, DMS_WIRE_NONCE))
+		return NULL;
+	return &e->session;
+}
+
+void dms_session_put(struct dms_session *s)
+{
+}
+
+void dms_session_kill(struct dms_session *s, u32 err_class, u32 err_detail)
+{
+	struct t_end *e = container_of(s, struct t_end, session);
+
+	atomic_inc(&t_session_kills);
+	dms_path_kill(&e->path, err_class, err_detail);
+}
+
+static void t_kill_work(struct work_struct *work)
+{
+	struct t_end *e = container_of(work, struct t_end, path.kill_work);
+
+	spin_lock(&e->path.lock);
+	e->path.state = DMS_PATH_DYING;
+	spin_unlock(&e->path.lock);
+	dms_rdma_ops.fence(&e->path);
+	spin_lock(&e->path.lock);
+	e->path.state = DMS_PATH_FENCED;
+	spin_unlock(&e->path.lock);
+	wake_up_all(&e->wq);
+	complete_all(&e->fenced);
+}
+
+/* ---- ends and pairs ---- */
+
+static struct t_end *t_end_new(struct kunit *test, u8 cookie)
+{
+	struct t_end *e = kzalloc(sizeof(*e), GFP_KERNEL);
+	struct dms_path *path;
+	struct dms_session *s;
+
+	KUNIT_ASSERT_NOT_NULL(test, e);
+	init_completion(&e->up);
+	init_completion(&e->fenced);
+	init_waitqueue_head(&e->wq);
+	path = &e->path;
+	kref_init(&path->ref);		/* for ever: it is embedded */
+	spin_lock_init(&path->lock);
+	INIT_LIST_HEAD(&path->tx_free);
+	INIT_LIST_HEAD(&path->reads_free);
+	INIT_LIST_HEAD(&path->keys_free);
+	INIT_WORK(&path->kill_work, t_kill_work);
+	path->ops = &dms_rdma_ops;
+	path->session = &e->session;
+	path->state = DMS_PATH_INIT;
+
+	s = &e->session;
+	s->node = &t_node;
+	s->version = DMS_WIRE_VERSION_MAX;
+	s->eager_max = T_SLOT_BYTES;
+	s->slot_bytes = T_SLOT_BYTES;
+	s->mine.slots = T_SLOTS;
+	s->theirs.slots = T_SLOTS;
+	s->theirs.reads = 200;
+	memset(s->mine.session, 0x5e, DMS_WIRE_NONCE);
+	memset(s->mine.cookie, cookie, DMS_WIRE_NONCE);
+	memset(s->theirs.cookie, cookie, DMS_WIRE_NONCE);
+	return e;
+}
+
+/* Answers that came, per what was posted: each exactly once. */
+static void t_expect_answered(struct kunit *test, struct t_end *e)
+{
+	KUNIT_EXPECT_EQ(test, atomic_read(&e->sends),
+			atomic_read(&e->sent) + atomic_read(&e->unsent));
+	KUNIT_EXPECT_EQ(test, atomic_read(&e->reads),
+			atomic_read(&e->read) + atomic_read(&e->unread));
+	KUNIT_EXPECT_EQ(test, atomic_read(&e->revokes),
+			atomic_read(&e->revoked) + atomic_read(&e->unrevoked));
+	KUNIT_EXPECT_EQ(test, atomic_read(&e->bad_rx), 0);
+}
+
+static void t_expect_alive(struct kunit *test, struct t_end *e)
+{
+	if (e->path.err_class)
+		KUNIT_FAIL(test, "the path ended: class %u detail %u",
+			   e->path.err_class, e->path.err_detail);
+}
+
+static void t_expect_fenced(struct kunit *test, struct t_end *e)
+{
+	if (wait_for_completion_timeout(&e->fenced, T_WAIT))
+		t_expect_answered(test, e);
+	else
+		KUNIT_FAIL(test, "the fence does not end");
+}
+
+/* Fences, if that was not done, and frees. */
+static void t_end_free(struct kunit *test, struct t_end *e)
+{
+	struct dms_path *path = &e->path;
+	u32 i;
+
+	dms_path_kill(path, DMASTREAM_ERR_LOCAL, 0);
+	t_expect_fenced(test, e);
+	if (!completion_done(&e->fenced))
+		return;		/* leaked, the test has failed */
+	flush_work(&path->kill_work);
+	dms_cm_flush();
+	dms_rdma_ops.free(path);
+	for (i = 0; path->txpkts && i < path->nr_txpkts; i++)
+		kfree(path->txpkts[i].buf);
+	kvfree(path->txpkts);
+	kvfree(path->reads);
+	kvfree(path->keys);
+	kfree(e);
+}
+
+struct t_pair {
+	struct t_end	*a;	/* dials */
+	struct t_end	*b;
+};
+
+static int t_dial(struct t_end *e, u16 port)
+{
+	struct sockaddr_storage to = t_addr;
+
+	((struct sockaddr_in *)&to)->sin_port = htons(port);
+	return dms_cm_dial(&e->path, &t_addr, &to);
+}
+
+static void t_pair_dial(struct kunit *test, struct t_pair *p)
+{
+	u8 cookie = get_random_u32() | 1;
+
+	p->a = t_end_new(test, cookie);
+	p->b = t_end_new(test, cookie);
+	WRITE_ONCE(t_acceptor, p->b);
+	KUNIT_EXPECT_EQ(test, t_dial(p->a, T_PORT), 0);
+}
+
+static bool t_pair_up(struct kunit *test, struct t_pair *p)
+{
+	bool ok = wait_for_completion_timeout(&p->a->up, T_WAIT) &&
+		  wait_for_completion_timeout(&p->b->up, T_WAIT);
+
+	if (!ok)
+		KUNIT_FAIL(test, "a pair does not come up: class %u detail %u, class %u detail %u",
+			   p->a->path.err_class, p->a->path.err_detail,
+			   p->b->path.err_class, p->b->path.err_detail);
+	return ok;
+}
+
+static bool t_pair_new(struct kunit *test, struct t_pair *p)
+{
+	t_pair_dial(test, p);
+	return t_pair_up(test, p);
+}
+
+static void t_pair_free(struct kunit *test, struct t_pair *p)
+{
+	WRITE_ONCE(t_acceptor, NULL);
+	dms_cm_flush();
+	t_end_free(test, p->a);
+	t_end_free(test, p->b);
+}
+
+/* ---- traffic ---- */
+
+/* 0, -EAGAIN: no packet or no credit (the tests count what the other end posted again) */
+static int t_send(struct t_end *e, struct t_end *to, u32 len)
+{
+	struct dms_path *path = &e->path;
+	struct dms_txpkt *pkt;
+	int ret = -EAGAIN;
+
+	spin_lock(&path->lock);
+	pkt = list_first_entry_or_null(&path->tx_free, struct dms_txpkt, node);
+	if (pkt && atomic_read(&e->sends) - atomic_read(&to->reposted) < T_SLOTS) {
+		dms_put_le32(pkt->buf, len);
+		memset(pkt->buf + 4, (u8)len, len - 4);
+		pkt->sge[0].addr = pkt->buf_dma;
+		pkt->sge[0].length = len / 2;
+		pkt->sge[1].addr = pkt->buf_dma + len / 2;
+		pkt->sge[1].length = len - len / 2;
+		pkt->nr_sge = 2;
+		list_del(&pkt->node);
+		atomic_inc(&e->sends);
+		ret = dms_rdma_ops.send(path, pkt);
+		if (ret) {
+			list_add(&pkt->node, &path->tx_free);
+			atomic_dec(&e->sends);
+		}
+	}
+	spin_unlock(&path->lock);
+	return ret;
+}
+
+static struct dms_key *t_expose(struct t_end *e, u64 off, u32 len)
+{
+	struct dms_key *key;
+
+	spin_lock(&e->path.lock);
+	key = list_first_entry_or_null(&e->path.keys_free, struct dms_key, node);
+	if (key && dms_rdma_ops.expose(&e->path, key, t_pool[1], off, len))
+		key = NULL;
+	if (key)
+		list_del_init(&key->node);
+	spin_unlock(&e->path.lock);
+	return key;
+}
+
+static int t_revoke(struct t_end *e, struct dms_key *key)
+{
+	int ret;
+
+	spin_lock(&e->path.lock);
+	atomic_inc(&e->revokes);
+	ret = dms_rdma_ops.revoke(&e->path, key);
+	if (ret)
+		atomic_dec(&e->revokes);
+	spin_unlock(&e->path.lock);
+	return ret;
+}
+
+/* Into pool 0 at @to */
+static int t_read(struct t_end *e, u64 addr, u32 rkey, u64 to, u32 len)
+{
+	struct dms_read *rd;
+	int ret = -EAGAIN;
+
+	spin_lock(&e->path.lock);
+	rd = list_first_entry_or_null(&e->path.reads_free, struct dms_read, node);
+	if (rd) {
+		rd->nr_sge = dms_pool_sges(t_pool[0], e->path.ibdev, to, len, rd->sge,
+					   min_t(u32, DMS_TX_SGES, e->path.ibdev->max_read_sge));
+		rd->len = len;
+		rd->remote_addr = addr;
+		rd->rkey = rkey;
+		list_del(&rd->node);
+		atomic_inc(&e->reads);
+		ret = dms_rdma_ops.read(&e->path, rd);
+		if (ret) {
+			atomic_dec(&e->reads);
+			list_add(&rd->node, &e->path.reads_free);
+		}
+	}
+	spin_unlock(&e->path.lock);
+	return ret;
+}
+
+#define t_wait(test, e, cond) \
+	KUNIT_EXPECT_TRUE(test, wait_event_timeout((e)->wq, cond, T_WAIT))
+
+static void t_raw_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct t_raw *raw = container_of(wc->wr_cqe, struct t_raw, cqe);
+
+	raw->status = wc->status;
+	complete(&raw->done);
+}
+
+/* Posts past the transport, and waits. */
+static enum ib_wc_status t_raw(struct kunit *test, struct t_end *e, struct ib_send_wr *wr)
+{
+	struct dms_rdma *tp = e->path.priv;
+	struct t_raw raw = { .cqe.done = t_raw_done };
+	int ret;
+
+	init_completion(&raw.done);
+	wr->wr_cqe = &raw.cqe;
+	wr->send_flags = IB_SEND_SIGNALED;
+	spin_lock(&e->path.lock);
+	ret = dms_rdma_ready(&e->path) ? ib_post_send(tp->qp, wr, NULL) : -ESHUTDOWN;
+	spin_unlock(&e->path.lock);
+	KUNIT_EXPECT_EQ(test, ret, 0);
+	if (ret)
+		return IB_WC_GENERAL_ERR;
+	wait_for_completion(&raw.done);	/* the fence flushes it */
+	return raw.status;
+}
+
+static u8 *t_byte(int pool, u64 off)
+{
+	struct dms_pool *p = t_pool[pool];
+
+	return (u8 *)page_address(p->chunk[off >> p->chunk_shift]) +
+	       (off & ((1UL << p->chunk_shift) - 1));
+}
+
+#endif /* DMS_RDMA_BED_H */
