@@ -168,6 +168,39 @@ static bool group_has_some(struct dms_group *group)
 
 /* ---- taking and giving back ---- */
 
+/* Somebody starves: a worker asks the others for the buffers that they hoard. */
+static void group_recall(struct dms_group *group)
+{
+	kref_get(&group->ref);	/* put in group_recall_work() */
+	if (!queue_work(dms_wq, &group->recall_work))
+		dms_group_put(group);
+}
+
+/* Each user is asked once, as long as somebody waits. */
+static void group_recall_work(struct work_struct *work)
+{
+	struct dms_group *group = container_of(work, struct dms_group, recall_work);
+	struct dms_group_user *u;
+	u32 n;
+
+	spin_lock(&group->lock);
+	for (n = group->nr_users; n && group->nr_users && group->nr_waiters; n--) {
+		u = list_first_entry(&group->users, struct dms_group_user, node);
+		list_move_tail(&u->node, &group->users);
+		if (!u->recall)
+			continue;
+		/* it is alive: a user goes only after it took itself off */
+		u->get(u);
+		spin_unlock(&group->lock);
+		u->recall(u);
+		u->put(u);
+		cond_resched();
+		spin_lock(&group->lock);
+	}
+	spin_unlock(&group->lock);
+	dms_group_put(group);
+}
+
 /**
  * dms_group_take() - a landing buffer
  * @group: group, of which the caller has a reference
@@ -209,6 +242,8 @@ struct dms_landing *dms_group_take(struct dms_group *group, struct dms_group_wai
 	list_add_tail(&w->node, &group->waiters);
 	group->nr_waiters++;
 	dms_stat_inc(DMS_STAT_LANDING_STALLS);
+	if (group->nr_users > 1)
+		group_recall(group);
 unlock:
 	spin_unlock(&group->lock);
 	return l;
@@ -537,6 +572,7 @@ static struct dms_group *group_new(struct dms_ctx *ctx, struct dms_pool *pool,
 	INIT_LIST_HEAD(&group->returned);
 	INIT_LIST_HEAD(&group->waiters);
 	INIT_LIST_HEAD(&group->users);
+	INIT_WORK(&group->recall_work, group_recall_work);
 	INIT_LIST_HEAD(&group->starved_node);
 	INIT_WORK(&group->wake_work, group_wake_work);
 	INIT_WORK(&group->free_work, group_free_work);

@@ -82,6 +82,8 @@ struct dms_group_user {
 	bool			added;		/* group->lock */
 	/* process context, no lock held */
 	void			(*dead)(struct dms_group_user *u);
+	/* likewise; somebody waits for a buffer: give back what is idle.  May be NULL */
+	void			(*recall)(struct dms_group_user *u);
 	void			(*get)(struct dms_group_user *u);
 	void			(*put)(struct dms_group_user *u);
 };
@@ -114,6 +116,7 @@ struct dms_group {
 	u32				nr_users;	/* read without the lock, for a hint */
 	struct list_head		starved_node;	/* ctx->starved, ctx->starved_lock */
 	struct work_struct		wake_work;	/* runs waiters: a buffer came back */
+	struct work_struct		recall_work;	/* asks users for what they do not need */
 	struct work_struct		free_work;
 	u64				charged;	/* bytes of its owner's quota */
 	kuid_t				owner;

@@ -35,6 +35,8 @@ static const dms_handler handlers[DMS_F_MAX] = {
 	[DMS_F_FIN]		= dms_rx_fin,
 	[DMS_F_RESET]		= dms_ctl_reset,
 	[DMS_F_RESET_ACK]	= dms_ctl_reset_ack,
+	[DMS_F_RECALL]		= dms_tx_recall,
+	[DMS_F_RETURN]		= dms_rx_return,
 };
 
 /* The number of these is bounded by what a peer may have without an answer. */

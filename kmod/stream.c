@@ -148,6 +148,17 @@ static void small_dead(struct dms_group_user *u)
 	stream_stand_lost(container_of(u, struct dms_stream, small_user));
 }
 
+/* Others starve while this stream has credits that nobody uses. */
+static void small_recall(struct dms_group_user *u)
+{
+	struct dms_stream *s = container_of(u, struct dms_stream, small_user);
+
+	spin_lock(&s->lock);
+	dms_rx_recall(s);
+	spin_unlock(&s->lock);
+	dms_stream_kick(s);
+}
+
 static void small_user_get(struct dms_group_user *u)
 {
 	dms_stream_get(container_of(u, struct dms_stream, small_user));
@@ -193,6 +204,7 @@ static void stream_init_callbacks(struct dms_stream *s)
 	s->ring_user.put = ring_user_put;
 	INIT_LIST_HEAD(&s->small_user.node);
 	s->small_user.dead = small_dead;
+	s->small_user.recall = small_recall;
 	s->small_user.get = small_user_get;
 	s->small_user.put = small_user_put;
 	INIT_LIST_HEAD(&s->large_user.node);
@@ -314,7 +326,7 @@ bool dms_stream_move(struct dms_stream *s, enum dms_stream_state to)
  * dms_stream_attach() - give a stream its ring and groups
  * @s: not attached yet; no lock held
  * @ctx: owner
- * @cfg: its references become the stream's on success
+ * @cfg: the stream takes references of its own
  *
  * Return: 0, or -ENODEV when one of them is dead.
  */
@@ -327,7 +339,13 @@ int dms_stream_attach(struct dms_stream *s, struct dms_ctx *ctx,
 		goto undo_ring;
 	if (cfg->large && dms_group_add_user(cfg->large, &s->large_user))
 		goto undo_small;
-	dms_ctx_get(ctx);		/* put in stream_free_work() */
+	/* All of these are put in stream_free_work(). */
+	dms_ctx_get(ctx);
+	dms_ring_get(cfg->ring);
+	if (cfg->small)
+		dms_group_get(cfg->small);
+	if (cfg->large)
+		dms_group_get(cfg->large);
 	s->ctx = ctx;
 	s->owner = ctx->uid;
 	s->pid = ctx->pid;

@@ -82,6 +82,8 @@ struct dms_pull {
 #define DMS_CTL_FIN		(1U << 8)
 #define DMS_CTL_RESET		(1U << 9)
 #define DMS_CTL_RESET_ACK	(1U << 10)
+#define DMS_CTL_RECALL		(1U << 11)
+#define DMS_CTL_RETURN		(1U << 12)
 
 struct dms_stream {
 	struct kref		ref;
@@ -173,6 +175,7 @@ struct dms_stream {
 	struct dms_land_rx	land_rx;
 	u32			land_target;
 	u32			land_used;	/* since land_target was looked at */
+	bool			recall_out;	/* RECALL has no RETURN yet */
 	struct list_head	landings;	/* credits: landings, or RECVs' */
 	struct list_head	rxq;
 	struct dms_rxmsg	rts[DMS_ANNOUNCE_SLOTS];

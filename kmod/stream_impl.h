@@ -58,6 +58,7 @@ enum dms_rule dms_tx_hold(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_tx_pull(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_tx_update(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_tx_nack(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_tx_recall(struct dms_stream *s, const struct dms_frame *f);
 /* Sends that did not leave end with @err, not delivered. [lock] */
 void dms_tx_drop_queued(struct dms_stream *s, int err);
 /* The peer says that it delivered up to @seq and will deliver no more. [lock] */
@@ -79,6 +80,8 @@ enum dms_rule dms_rx_key(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_rx_fin(struct dms_stream *s, const struct dms_frame *f);
 void dms_rx_deliver(struct dms_stream *s);				/* [lock] */
 void dms_rx_replenish(struct dms_stream *s);				/* [lock] */
+void dms_rx_recall(struct dms_stream *s);				/* [lock] */
+enum dms_rule dms_rx_return(struct dms_stream *s, const struct dms_frame *f);
 /* Gives back whatever no READ is writing to; posted receives end with @err. [lock] */
 void dms_rx_drop(struct dms_stream *s, int err);
 void dms_rx_eos(struct dms_stream *s, int result);			/* [lock] */

@@ -37,6 +37,35 @@ static struct dms_req *rx_recv(struct dms_landing *l)
 
 /* ---- credits ---- */
 
+/* Frames that cross a CLOSE or a RESET are dropped; others must fit the state. */
+static bool rx_hears(const struct dms_stream *s, enum dms_rule *rule)
+{
+	*rule = DMS_RULE_NONE;
+	if (s->state == DMS_STREAM_OPEN)
+		return true;
+	if (s->state == DMS_STREAM_WAITING || s->state == DMS_STREAM_CONNECTING ||
+	    s->state == DMS_STREAM_BACKLOG || s->reset_rx)
+		*rule = DMS_RULE_STATE;
+	return false;
+}
+
+/*
+ * The landing of the credit that a message spends; NULL: none was granted.
+ */
+static struct dms_landing *rx_spend(struct dms_stream *s)
+{
+	struct dms_landing *l;
+
+	if (dms_land_rx_use(&s->land_rx))
+		return NULL;
+	l = list_first_entry_or_null(&s->landings, struct dms_landing, node);
+	if (WARN_ON_ONCE(!l))
+		return NULL;
+	list_del_init(&l->node);
+	s->land_used++;
+	return l;
+}
+
 /**
  * dms_rx_replenish() - take landings for the credits that the stream should have
  * @s: stream->lock is held
@@ -55,10 +84,8 @@ void dms_rx_replenish(struct dms_stream *s)
 		w = dms_land_rx_out(&s->land_rx) ? NULL : &s->small_waiter;
 		l = dms_group_take(s->small, w);
 		if (!l) {
-			if (w) {
+			if (w)
 				s->waits |= DMASTREAM_WAIT_LANDING;
-				dms_stat_inc(DMS_STAT_LANDING_STALLS);
-			}
 			break;
 		}
 		list_add_tail(&l->node, &s->landings);
@@ -66,6 +93,53 @@ void dms_rx_replenish(struct dms_stream *s)
 	}
 	if (dms_land_rx_owes(&s->land_rx))
 		s->ctl |= DMS_CTL_UPDATE;
+}
+
+/**
+ * dms_rx_recall() - others of the small group starve
+ * @s: stream->lock is held
+ *
+ * A credit that the peer has cannot be taken back; the peer is asked to spend
+ * on nothing what it does not need.
+ */
+void dms_rx_recall(struct dms_stream *s)
+{
+	if (s->state != DMS_STREAM_OPEN || rx_posted(s) || s->recall_out ||
+	    dms_land_rx_out(&s->land_rx) < 2)
+		return;
+	s->recall_out = true;
+	s->land_target = 1;
+	s->land_used = 0;
+	s->ctl |= DMS_CTL_RECALL;
+}
+
+/* RETURN: the peer has spent credits on nothing; their landings go back. */
+enum dms_rule dms_rx_return(struct dms_stream *s, const struct dms_frame *f)
+{
+	enum dms_rule rule = DMS_RULE_NONE;
+	u32 n = f->a;
+
+	spin_lock(&s->lock);
+	if (!rx_hears(s, &rule))
+		goto out;
+	if (!s->recall_out || n > s->land_rx.told - s->land_rx.used) {
+		rule = DMS_RULE_GRANT;
+		goto out;
+	}
+	s->recall_out = false;
+	while (n--) {
+		struct dms_landing *l = rx_spend(s);
+
+		if (!l)
+			break;
+		s->land_used--;
+		dms_group_return(l);
+	}
+	dms_rx_replenish(s);
+out:
+	spin_unlock(&s->lock);
+	dms_stream_kick(s);
+	return rule;
 }
 
 static void rx_retarget(struct dms_stream *s)
@@ -326,23 +400,6 @@ out:
 
 /* ---- what arrives; the handlers of proto.c ---- */
 
-/*
- * The landing of the credit that a message spends; NULL: none was granted.
- */
-static struct dms_landing *rx_spend(struct dms_stream *s)
-{
-	struct dms_landing *l;
-
-	if (dms_land_rx_use(&s->land_rx))
-		return NULL;
-	l = list_first_entry_or_null(&s->landings, struct dms_landing, node);
-	if (WARN_ON_ONCE(!l))
-		return NULL;
-	list_del_init(&l->node);
-	s->land_used++;
-	return l;
-}
-
 static void rx_queue(struct dms_stream *s, struct dms_rxmsg *m,
 		     const struct dms_frame *f, bool announced)
 {
@@ -357,18 +414,6 @@ static void rx_queue(struct dms_stream *s, struct dms_rxmsg *m,
 	list_add_tail(&m->node, &s->rxq);
 	s->rx_queued++;
 	s->rx_seq = f->seq;
-}
-
-/* Frames that cross a CLOSE or a RESET are dropped; others must fit the state. */
-static bool rx_hears(const struct dms_stream *s, enum dms_rule *rule)
-{
-	*rule = DMS_RULE_NONE;
-	if (s->state == DMS_STREAM_OPEN)
-		return true;
-	if (s->state == DMS_STREAM_WAITING || s->state == DMS_STREAM_CONNECTING ||
-	    s->state == DMS_STREAM_BACKLOG || s->reset_rx)
-		*rule = DMS_RULE_STATE;
-	return false;
 }
 
 static enum dms_rule rx_next(const struct dms_stream *s, const struct dms_frame *f)
@@ -551,8 +596,6 @@ static bool rx_next_landing(struct dms_stream *s)
 		return p->cur;
 	l = dms_group_take(s->large, &s->large_waiter);
 	if (!l) {
-		if (!p->waits_landing)
-			dms_stat_inc(DMS_STAT_LANDING_STALLS);
 		p->waits_landing = true;
 		s->waits |= DMASTREAM_WAIT_LANDING;
 		return false;
@@ -741,6 +784,7 @@ static bool rx_frames(struct dms_stream *s, struct dms_build *b)
 	struct dms_frame pull = {
 		.type = DMS_F_PULL, .stream = s->peer_sid, .gen = s->pull.gen,
 	};
+	struct dms_frame recall = { .type = DMS_F_RECALL, .stream = s->peer_sid };
 	struct dms_frame nack = {
 		.type = DMS_F_NACK, .stream = s->peer_sid,
 		.seq = s->nack_seq, .a = s->nack_errno,
@@ -750,7 +794,8 @@ static bool rx_frames(struct dms_stream *s, struct dms_build *b)
 		hold.seq = s->pull.msg->seq;
 		pull.seq = s->pull.msg->seq;
 	}
-	return rx_put(s, b, DMS_CTL_DONE, &done) &&
+	return rx_put(s, b, DMS_CTL_RECALL, &recall) &&
+	       rx_put(s, b, DMS_CTL_DONE, &done) &&
 	       rx_put(s, b, DMS_CTL_HOLD, &hold) &&
 	       rx_put(s, b, DMS_CTL_PULL, &pull) &&
 	       rx_put(s, b, DMS_CTL_NACK, &nack);
@@ -852,5 +897,5 @@ void dms_rx_drop(struct dms_stream *s, int err)
 	else
 		rx_drop_landings(&s->landings);
 	s->ctl &= ~(DMS_CTL_HOLD | DMS_CTL_PULL | DMS_CTL_DONE | DMS_CTL_NACK |
-		    DMS_CTL_UPDATE);
+		    DMS_CTL_UPDATE | DMS_CTL_RECALL);
 }

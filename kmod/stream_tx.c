@@ -378,6 +378,25 @@ static enum dms_served tx_messages(struct dms_stream *s, struct dms_build *b)
 	return DMS_SERVED;
 }
 
+/* Answers RECALL: all credits but one, when there is nothing to send with them. */
+static enum dms_served tx_return(struct dms_stream *s, struct dms_build *b)
+{
+	struct dms_frame f = { .type = DMS_F_RETURN, .stream = s->peer_sid };
+	u32 avail = dms_land_tx_avail(&s->land_tx);
+
+	if (!(s->ctl & DMS_CTL_RETURN))
+		return DMS_SERVED;
+	if (!dms_build_room(b, 0, 0))
+		return DMS_SERVED_STALLED;
+	if (list_empty(&s->txq) && avail)
+		f.a = avail - 1;
+	for (avail = f.a; avail; avail--)
+		dms_land_tx_take(&s->land_tx);
+	dms_build_frame(b, &f);
+	s->ctl &= ~DMS_CTL_RETURN;
+	return DMS_SERVED;
+}
+
 static enum dms_served tx_fin(struct dms_stream *s, struct dms_build *b)
 {
 	struct dms_frame f = {
@@ -412,6 +431,8 @@ enum dms_served dms_tx_serve(struct dms_stream *s, struct dms_build *b)
 	served = tx_keys(s, b);
 	if (served == DMS_SERVED)
 		served = tx_messages(s, b);
+	if (served == DMS_SERVED)
+		served = tx_return(s, b);
 	if (served == DMS_SERVED)
 		served = tx_fin(s, b);
 	return served;
@@ -645,6 +666,23 @@ enum dms_rule dms_tx_nack(struct dms_stream *s, const struct dms_frame *f)
 	}
 out:
 	spin_unlock(&s->lock);
+	return rule;
+}
+
+/* RECALL: give back the landing credits that are not needed. */
+enum dms_rule dms_tx_recall(struct dms_stream *s, const struct dms_frame *f)
+{
+	enum dms_rule rule = DMS_RULE_NONE;
+
+	spin_lock(&s->lock);
+	if (tx_hears(s)) {
+		if (!s->peer_open || s->peer_posted || (s->ctl & DMS_CTL_RETURN))
+			rule = DMS_RULE_GRANT;
+		else
+			s->ctl |= DMS_CTL_RETURN;
+	}
+	spin_unlock(&s->lock);
+	dms_stream_kick(s);
 	return rule;
 }
 

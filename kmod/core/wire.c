@@ -136,6 +136,8 @@ static const struct frame_format {
 	[DMS_F_FIN]	  = { "FIN", 0, F_STREAM | F_SEQ },
 	[DMS_F_RESET]	  = { "RESET", 0, F_STREAM | F_SEQ | F_A | F_B },
 	[DMS_F_RESET_ACK] = { "RESET_ACK", 0, F_STREAM | F_SEQ },
+	[DMS_F_RECALL]	  = { "RECALL", 0, F_STREAM },
+	[DMS_F_RETURN]	  = { "RETURN", 0, F_STREAM | F_A },
 };
 
 static const char * const rule_names[DMS_RULE_MAX] = {

@@ -173,8 +173,10 @@ enum dms_frame_type {
 	DMS_F_RESET		= 14,
 	/* seq: likewise; no READ of the sender is in flight; last frame to this id */
 	DMS_F_RESET_ACK		= 15,
+	DMS_F_RECALL		= 16,	/* the sender's landings are wanted elsewhere: give back what is not needed */
+	DMS_F_RETURN		= 17,	/* a: landing credits spent on nothing, may be 0; answers RECALL */
 	DMS_F_MAX
-	/* later: SKIP, SKIP_ACK, GRANT, COMMIT, RECALL, RETURN */
+	/* later: SKIP, SKIP_ACK, GRANT, COMMIT */
 };
 
 /* of CONNECT and ACCEPT */

@@ -70,10 +70,13 @@ static enum dms_rule walk(const u8 *buf, u32 len, u32 *bad)
 	return rule;
 }
 
+/* Frames of full_packet(). */
+#define FULL	19
+
 /* One frame of every type that has no body, two with, in the middle and at the end. */
 static u32 full_packet(u8 *buf)
 {
-	struct dms_pkt pkt = { .frames = 17, .lane = 1, .epoch = 7, .seq = 9, .credit = 100,
+	struct dms_pkt pkt = { .frames = FULL, .lane = 1, .epoch = 7, .seq = 9, .credit = 100,
 			       .body = DMS_WIRE_SERVICE_MAX + 5 };
 	static const struct dms_frame frames[] = {
 		{ .type = DMS_F_NOP },
@@ -95,6 +98,8 @@ static u32 full_packet(u8 *buf)
 		{ .type = DMS_F_FIN, .stream = 1, .seq = 2 },
 		{ .type = DMS_F_RESET, .stream = 1, .seq = 4, .a = 2, .b = 3 },
 		{ .type = DMS_F_RESET_ACK, .stream = 1, .seq = 4 },
+		{ .type = DMS_F_RECALL, .stream = 1 },
+		{ .type = DMS_F_RETURN, .stream = 1, .a = 2 },
 		{ .type = DMS_F_DATA, .stream = 1, .seq = 3, .len = 5, .tag = U64_MAX },
 	};
 	u32 i, n;
@@ -224,7 +229,7 @@ TEST(wire_pkt_truncated)
 		rule = walk(p, len, &bad);
 		if (len == n)
 			EXPECT_EQ(rule, DMS_RULE_NONE);
-		else if (len < HEAD + 17 * HEAD)
+		else if (len < HEAD + FULL * HEAD)
 			EXPECT_EQ(rule, DMS_RULE_SHORT);
 		else
 			EXPECT_EQ(rule, DMS_RULE_LENGTH);
@@ -258,7 +263,7 @@ TEST(wire_pkt_corrupted)
 				EXPECT_EQ(rule, DMS_RULE_FLAGS);
 			else if (at >= 16 && at < 20)	/* body */
 				EXPECT_EQ(rule, DMS_RULE_LENGTH);
-			else if (at < HEAD || at >= 18 * HEAD)
+			else if (at < HEAD || at >= (FULL + 1) * HEAD)
 				EXPECT_EQ(rule, DMS_RULE_NONE);
 		}
 		p[at] = wire_buf[at];
@@ -341,6 +346,8 @@ static const struct {
 	{ "FIN", ".sq....", 0 },
 	{ "RESET", ".sq..ab", 0 },
 	{ "RESET_ACK", ".sq....", 0 },
+	{ "RECALL", ".s.....", 0 },
+	{ "RETURN", ".s...a.", 0 },
 };
 
 TEST(wire_frame_fields)
