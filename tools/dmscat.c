@@ -286,11 +286,17 @@ static int setup_pool(struct cat *cat)
 	return ret;
 }
 
-static void quota_text(struct cat *cat)
+/* What the limits are, where they are the reason. */
+static void limit_text(struct cat *cat, int error)
 {
 	struct dmastream_query q;
 
 	if (dmastream_query(cat->ctx, &q))
+		return;
+	if (error == -EINVAL)
+		fprintf(stderr, "dmscat: a pool may have %llu bytes here; fewer or smaller buffers: -n, -b\n",
+			(unsigned long long)q.max_pool_bytes);
+	if (error != -EDQUOT)
 		return;
 	fprintf(stderr, "dmscat: the quota is %llu bytes, %llu of them in use; fewer or smaller buffers: -n, -b\n",
 		(unsigned long long)q.quota_bytes,
@@ -310,8 +316,7 @@ static int setup(struct cat *cat)
 	ret = setup_pool(cat);
 	if (ret) {
 		cat_error(cat, "pinned memory", ret);
-		if (ret == -EDQUOT)
-			quota_text(cat);
+		limit_text(cat, ret);
 		return ret;
 	}
 	queue = cat->o.nbufs + 4;
