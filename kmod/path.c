@@ -318,8 +318,11 @@ static void path_drop_lists(struct dms_path *path)
 	spin_lock(&path->lock);
 	path_drop_list(path, &path->wait_window);
 	path_drop_list(path, &path->wait_key);
-	path_drop_list(path, &path->wait_read);
 	path_drop_list(path, &path->wait_connect);
+	list_for_each_entry_safe(s, tmp, &path->wait_read, read_node) {
+		list_del_init(&s->read_node);
+		dms_stream_put(s);	/* of dms_path_wait_read() */
+	}
 	list_for_each_entry_safe(s, tmp, &path->holders, hold_node) {
 		list_del_init(&s->hold_node);
 		dms_stream_put(s);	/* of dms_path_hold_later() */
@@ -377,7 +380,7 @@ void dms_path_pump(struct dms_path *path)
 {
 	spin_lock(&path->lock);
 	if (xchg(&path->incast_woken, false))
-		dms_path_wake(path, &path->wait_read);
+		dms_path_wake_readers(path);
 	dms_mux_run(path);
 	spin_unlock(&path->lock);
 }
@@ -434,6 +437,39 @@ void dms_path_wake(struct dms_path *path, struct list_head *list)
 		list_del_init(&s->wait_node);
 		dms_mux_ready(s);
 		dms_stream_put(s);	/* of dms_path_wait() */
+	}
+}
+
+/**
+ * dms_path_wait_read() - a stream waits for a READ, or for the incast budget
+ * @path: path->lock is held
+ * @s: is woken by dms_path_wake_readers()
+ *
+ * A wait of its own: a stream whose sending waits for a key must go on pulling,
+ * or two nodes could wait for each other's keys.
+ */
+void dms_path_wait_read(struct dms_path *path, struct dms_stream *s)
+{
+	lockdep_assert_held(&path->lock);
+	if (!list_empty(&s->read_node))
+		return;
+	dms_stream_get(s);		/* put in dms_path_wake_readers() */
+	list_add_tail(&s->read_node, &path->wait_read);
+}
+
+/**
+ * dms_path_wake_readers() - streams that waited may READ
+ * @path: path->lock is held; the caller has it pumped
+ */
+void dms_path_wake_readers(struct dms_path *path)
+{
+	struct dms_stream *s;
+
+	lockdep_assert_held(&path->lock);
+	while ((s = list_first_entry_or_null(&path->wait_read, struct dms_stream, read_node))) {
+		list_del_init(&s->read_node);
+		dms_mux_ready(s);
+		dms_stream_put(s);	/* of dms_path_wait_read() */
 	}
 }
 
@@ -618,7 +654,7 @@ void dms_path_read_done(struct dms_read *rd, int status)
 	rd->stream = NULL;
 	rd->landing = NULL;
 	list_add_tail(&rd->node, &path->reads_free);
-	dms_path_wake(path, &path->wait_read);
+	dms_path_wake_readers(path);
 	spin_unlock(&path->lock);
 	dms_stream_read_done(s, l, len, status);
 	dms_path_kick(path);

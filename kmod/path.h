@@ -147,6 +147,8 @@ void dms_path_del_stream(struct dms_path *path, struct dms_stream *s);
 /* For mux.c and stream_*.c; path->lock held. */
 void dms_path_wait(struct dms_path *path, struct list_head *list, struct dms_stream *s);
 void dms_path_wake(struct dms_path *path, struct list_head *list);
+void dms_path_wait_read(struct dms_path *path, struct dms_stream *s);
+void dms_path_wake_readers(struct dms_path *path);
 void dms_path_hold_later(struct dms_path *path, struct dms_stream *s);
 void dms_path_unsent(struct dms_txpkt *pkt);
 

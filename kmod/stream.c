@@ -43,6 +43,7 @@ static void stream_init_lists(struct dms_stream *s)
 	INIT_LIST_HEAD(&s->path_node);
 	INIT_LIST_HEAD(&s->ready_node);
 	INIT_LIST_HEAD(&s->wait_node);
+	INIT_LIST_HEAD(&s->read_node);
 	INIT_LIST_HEAD(&s->hold_node);
 	INIT_LIST_HEAD(&s->txq);
 	INIT_LIST_HEAD(&s->flight);

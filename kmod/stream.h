@@ -110,7 +110,8 @@ struct dms_stream {
 	struct list_head	session_node;	/* session->waiting, session->lock */
 	struct list_head	path_node;	/* path->streams, path->streams_lock */
 	struct list_head	ready_node;	/* path->ready, path->ready_lock */
-	struct list_head	wait_node;	/* path->wait_*, path->lock */
+	struct list_head	wait_node;	/* path->wait_*, for sending; path->lock */
+	struct list_head	read_node;	/* path->wait_read; path->lock */
 	struct list_head	hold_node;	/* path->holders, path->lock */
 	bool			ready;		/* path->ready_lock */
 

@@ -636,7 +636,7 @@ static bool rx_read(struct dms_stream *s, struct dms_build *b)
 	}
 	rd = list_first_entry_or_null(&path->reads_free, struct dms_read, node);
 	if (!rd) {
-		dms_path_wait(path, &path->wait_read, s);
+		dms_path_wait_read(path, s);
 		return false;
 	}
 	l = p->cur;
@@ -648,7 +648,7 @@ static bool rx_read(struct dms_stream *s, struct dms_build *b)
 	if (WARN_ON_ONCE(n <= 0))
 		return false;
 	if (!dms_incast_take(path, len, &rd->charge)) {
-		dms_path_wait(path, &path->wait_read, s);
+		dms_path_wait_read(path, s);
 		return false;
 	}
 	rd->nr_sge = n;
