@@ -68,6 +68,7 @@ module_param(dms_test_linger, uint, 0444);
 #include <rdma/ib_cache.h>
 
 #include "core/core.h"
+#include "wq.h"
 
 #define T_PORT		17477
 #define T_SLOTS		64
@@ -99,6 +100,7 @@ struct t_raw {
 static struct dms_node t_node;
 static struct t_end *t_acceptor;	/* whom the next connection request finds */
 static atomic_t t_session_kills;
+static bool t_own;			/* the suite runs before the module's init function */
 static struct dms_ibdev *t_ibdev;
 static struct sockaddr_storage t_addr;
 static struct dms_pool *t_pool[2];
