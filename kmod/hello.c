@@ -4,14 +4,14 @@
  *
  * The dialler says HELLO, the other side answers with its own or with REFUSE,
  * then the dialler attaches the queue pairs.  Streams of one node towards
- * another share one session, whoever opened it.  Two rules see to that, both on
- * the accepting side, since there one lock sees all sessions of the node:
+ * another share one session, whoever opened it.  Three rules see to that; all of
+ * them are applied under node->lock, which sees all sessions of the node:
  *
  * 1. A node that has a session that is up with the dialler (by its nonce; it
  *    may have been dialled under another address) refuses with CROSSED.  One
- *    whose paths are not up yet counts only when it came from the same address:
- *    a nonce is no secret, and a stranger who shows that of another node must
- *    not keep that node out.
+ *    that was accepted and whose paths are not up yet counts only when it came
+ *    from the same address: a nonce is no secret, and a stranger who shows that
+ *    of another node must not keep that node out.
  *
  * 2. Of two dials that cross, the one of the lower nonce survives:
  *
@@ -31,6 +31,18 @@
  *    may read REFUSE(b) before HELLO(a): it then looks for a session with A's
  *    nonce every DMS_CROSSED_RETRY.
  *
+ * 3. With other addresses A does not see that b crosses a, nor B that a crosses
+ *    b, before an answer tells the nonce.  Four events count, HELLO(a) and the
+ *    answer to b at B, HELLO(b) and the answer to a at A:
+ *
+ *    - At B HELLO(a) comes before the answer to b: B accepts a.  If the answer
+ *      to a was at A before HELLO(b), b is refused by rule 1.  Else A accepted b,
+ *      and the answer to b reaches B, which has a up, and the higher nonce: it
+ *      says BYE on b, and its streams go to a.
+ *    - The answer to b comes first: b is up at B, and a is refused by rule 1.
+ *
+ *    So one of them is left, and both sides agree on which.
+ *
  * What if the survivor does not survive?  Only A knows that a is there, and a
  * may never connect (a firewall that lets only b through), or A may have lost
  * it already, when B still has it up.  So:
@@ -41,8 +53,9 @@
  * Equal nonces: a node that dials itself.  It refuses nothing of itself: the
  * dialling half is up with the accepting half, and streams use the dialling one.
  *
- * If a is slow, both may come up.  That costs queue pairs and nothing else: new
- * streams take the first that leads to the peer, and the other ends when idle.
+ * If a is slow to connect, both may come up all the same.  That costs queue pairs
+ * and nothing else: new streams take the first that leads to the peer, and the
+ * other ends when idle.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -179,7 +192,8 @@ static u32 hello_crosses(struct dms_session *s, const struct dms_hello *theirs)
 		else if (self)
 			goto next;
 		else if (o->state == DMS_SESSION_UP && same_nonce(o->theirs.nonce, theirs->nonce) &&
-			 (dms_session_ready(o) || dms_addr_same_host(&o->remote, &peer)))
+			 (o->role == DMS_ROLE_DIALLER || dms_session_ready(o) ||
+			  dms_addr_same_host(&o->remote, &peer)))
 			reason = DMASTREAM_REFUSED_CROSSED;
 		else if (o->state == DMS_SESSION_DIALLING && theirs->listen_port &&
 			 dms_session_leads_to(o, &peer) && dial_survives(o, theirs))
@@ -317,6 +331,38 @@ static void hello_dial_paths(struct dms_session *s)
 	}
 }
 
+/* Rule 3: is there a session that the node with the lower nonce has opened? */
+static bool hello_gives_way(struct dms_session *s, const struct dms_hello *theirs)
+{
+	struct dms_session *o;
+	bool found = false;
+
+	lockdep_assert_held(&s->node->lock);
+	if (memcmp(s->node->nonce, theirs->nonce, DMS_WIRE_NONCE) <= 0)
+		return false;
+	list_for_each_entry(o, &s->node->sessions, node_link) {
+		if (o->role != DMS_ROLE_ACCEPTOR || found)
+			continue;
+		mutex_lock(&o->lock);
+		found = dms_session_alive(o) && o->state == DMS_SESSION_UP &&
+			same_nonce(o->theirs.nonce, theirs->nonce);
+		mutex_unlock(&o->lock);
+	}
+	return found;
+}
+
+/* The dial is over; its streams go to the session that won, see dms_hello_retry(). */
+static void hello_crossed(struct dms_session *s, const u8 *nonce)
+{
+	memcpy(s->crossed_by, nonce, sizeof(s->crossed_by));
+	s->crossed_tries = 0;
+	set_bit(DMS_SF_CROSSED, &s->flags);
+	dms_sock_hang_up(s);
+	mutex_lock(&s->lock);
+	dms_session_poke(s);
+	mutex_unlock(&s->lock);
+}
+
 /**
  * dms_hello_answered() - the peer's HELLO came back
  * @s: DIALLING; is up or killed afterwards
@@ -324,7 +370,7 @@ static void hello_dial_paths(struct dms_session *s)
  */
 void dms_hello_answered(struct dms_session *s, const struct dms_hello *theirs)
 {
-	bool up;
+	bool up = false, way;
 
 	if (!same_nonce(theirs->session, s->mine.session) ||
 	    !dms_wire_version(&s->mine, theirs)) {
@@ -340,14 +386,22 @@ void dms_hello_answered(struct dms_session *s, const struct dms_hello *theirs)
 		return;
 	}
 	mutex_lock(&s->node->lock);
-	mutex_lock(&s->lock);
-	s->theirs = *theirs;
-	hello_agree(s);
-	up = hello_up(s, DMS_SESSION_DIALLING);
-	mutex_unlock(&s->lock);
+	way = hello_gives_way(s, theirs);
+	if (!way) {
+		mutex_lock(&s->lock);
+		s->theirs = *theirs;
+		hello_agree(s);
+		up = hello_up(s, DMS_SESSION_DIALLING);
+		mutex_unlock(&s->lock);
+	}
 	mutex_unlock(&s->node->lock);
 	if (up)
 		hello_dial_paths(s);
+	if (!way)
+		return;
+	/* the peer has it up, unlike us */
+	dms_sock_say_bye(s);
+	hello_crossed(s, theirs->nonce);
 }
 
 /**
@@ -361,13 +415,7 @@ void dms_hello_refused(struct dms_session *s, u32 reason, u32 detail, const u8 *
 {
 	dms_stat_inc(DMS_STAT_REFUSED_BY_PEER);
 	if (reason == DMASTREAM_REFUSED_CROSSED && !same_nonce(nonce, s->node->nonce)) {
-		memcpy(s->crossed_by, nonce, sizeof(s->crossed_by));
-		s->crossed_tries = 0;
-		set_bit(DMS_SF_CROSSED, &s->flags);
-		dms_sock_hang_up(s);
-		mutex_lock(&s->lock);
-		dms_session_poke(s);
-		mutex_unlock(&s->lock);
+		hello_crossed(s, nonce);
 		return;
 	}
 	pr_notice_ratelimited("session %u: %pISpc refused, reason %u (detail %u), see enum dmastream_refusal\n",

@@ -42,6 +42,8 @@
 #include "stream.h"
 #include "wq.h"
 
+/* How often streams that wait follow a session that ended to a new one. */
+#define DMS_REDIALS		4
 /* After CROSSED, the session that won is looked for so often. */
 #define DMS_CROSSED_RETRY	msecs_to_jiffies(50)
 
@@ -638,8 +640,11 @@ static void session_tell(const struct dms_session *s, enum dms_session_state was
 
 	if (s->err_class == DMASTREAM_ERR_SESSION && detail == ESHUTDOWN)
 		return;			/* orderly */
-	if (was == DMS_SESSION_GREETING)
-		return;			/* a stranger's; counted, told where it was refused */
+	if (was == DMS_SESSION_GREETING || s->err_class == DMASTREAM_ERR_PROTOCOL ||
+	    s->err_class == DMASTREAM_ERR_REFUSED)
+		return;			/* told where it was found, with the reason */
+	if (was == DMS_SESSION_UP && !atomic_read(&s->nr_streams))
+		return;			/* nobody used it */
 	if (s->err_class == DMASTREAM_ERR_SESSION && detail == ETIMEDOUT)
 		pr_warn_ratelimited("session %u: peer %pISpc gave no answer in time, it is given up%s\n",
 				    s->num, &s->remote, was == DMS_SESSION_UP ?
@@ -649,9 +654,30 @@ static void session_tell(const struct dms_session *s, enum dms_session_state was
 		pr_notice_ratelimited("session %u: connection with %pISpc ended with error %u%s\n",
 				      s->num, &s->remote, detail, was == DMS_SESSION_UP ? "" :
 				      "; does a process listen there with this module?");
-	else if (s->err_class != DMASTREAM_ERR_REFUSED)
+	else
 		pr_notice_ratelimited("session %u: with %pISpc ended (class %u, detail %u)\n",
 				      s->num, &s->remote, s->err_class, detail);
+}
+
+/*
+ * The peer said BYE while streams waited for the first path: it had no streams,
+ * or gave way to another session.  Nothing was sent for ours, so they go on to
+ * the other session, or a new one; not for ever, should the peer do nothing
+ * else.
+ */
+static void session_rehome(struct dms_session *s)
+{
+	struct dms_session *next;
+	bool orderly = s->err_class == DMASTREAM_ERR_SESSION && s->err_detail == ESHUTDOWN;
+
+	if (!orderly || list_empty_careful(&s->waiting) || s->redials >= DMS_REDIALS)
+		return;
+	next = dms_session_find_or_dial(s->node, &s->remote);
+	if (IS_ERR(next))
+		return;
+	next->redials = max(next->redials, s->redials + 1);
+	dms_session_merge(s, next);
+	dms_session_put(next);
 }
 
 static void session_begin_end(struct dms_session *s)
@@ -681,6 +707,7 @@ static void session_begin_end(struct dms_session *s)
 		dms_path_kill(paths[i], s->err_class, s->err_detail);
 		dms_path_put(paths[i]);
 	}
+	session_rehome(s);
 	do {
 		mutex_lock(&s->lock);
 		stream = dms_session_pop(s);

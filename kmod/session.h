@@ -41,7 +41,7 @@ enum dms_session_flag {
 	DMS_SF_PING,		/* sock_work: send a PING */
 	DMS_SF_CROSSED,		/* dial was refused with CROSSED, session_sock.c */
 	DMS_SF_RETRY,		/* sock_work: look again after CROSSED */
-	DMS_SF_WAS_UP,		/* for the counters */
+	DMS_SF_WAS_UP,		/* for the counters, and BYE */
 };
 
 struct dms_node;
@@ -107,6 +107,7 @@ struct dms_session {
 	unsigned long		last_ping;	/* jiffies */
 	u8			crossed_by[DMS_WIRE_NONCE];	/* sock_work */
 	u32			crossed_tries;	/* sock_work */
+	u32			redials;	/* for its streams, see session_rehome() */
 	u32			nr_aliases;	/* node->lock; the oldest is replaced */
 	struct sockaddr_storage	alias[DMS_SESSION_ALIASES];
 

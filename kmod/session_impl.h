@@ -31,6 +31,6 @@ void dms_session_poke(struct dms_session *s);
 /* session_stream.c */
 struct dms_stream *dms_session_pop(struct dms_session *s);
 void dms_session_serve_waiting(struct dms_session *s);
-bool dms_session_merge(struct dms_session *from, struct dms_session *to);
+void dms_session_merge(struct dms_session *from, struct dms_session *to);
 
 #endif /* DMS_SESSION_IMPL_H */

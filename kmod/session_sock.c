@@ -221,6 +221,20 @@ void dms_sock_say_hello(struct dms_session *s)
 }
 
 /**
+ * dms_sock_say_bye() - the end is an orderly one
+ * @s: the peer has it up; the connection is closed next
+ */
+void dms_sock_say_bye(struct dms_session *s)
+{
+	struct dms_sock *p = s->sockpriv;
+
+	if (!tx_room(p))
+		return;
+	p->tx_len += dms_wire_bye_put(p->tx + p->tx_len);
+	tx_flush(s);
+}
+
+/**
  * dms_sock_refuse() - refuse the peer, which opened the connection
  * @s: GREETING; ends
  * @reason: enum dmastream_refusal
@@ -540,17 +554,13 @@ void dms_sock_close(struct dms_session *s)
 {
 	bool reset = READ_ONCE(s->node->going) ||
 		     (s->err_class == DMASTREAM_ERR_SESSION && s->err_detail == ETIMEDOUT);
-	struct dms_sock *p = s->sockpriv;
 
 	/* it may be dialling at this moment; afterwards s->sock does not change */
 	cancel_work_sync(&s->sock_work);
 	if (!s->sock)
 		return;
-	if (test_bit(DMS_SF_BYE, &s->flags) && test_bit(DMS_SF_WAS_UP, &s->flags) &&
-	    tx_room(p)) {
-		p->tx_len += dms_wire_bye_put(p->tx + p->tx_len);
-		tx_flush(s);
-	}
+	if (test_bit(DMS_SF_BYE, &s->flags) && test_bit(DMS_SF_WAS_UP, &s->flags))
+		dms_sock_say_bye(s);
 	sock_detach(s);
 	/* a callback may have queued it between */
 	cancel_work_sync(&s->sock_work);

@@ -25,6 +25,7 @@ void dms_sock_turn_away(struct socket *sock, u32 reason, const u8 *nonce);
 
 /* For hello.c; in sock_work only. */
 void dms_sock_say_hello(struct dms_session *s);
+void dms_sock_say_bye(struct dms_session *s);
 void dms_sock_refuse(struct dms_session *s, u32 reason, u32 detail);
 void dms_sock_hang_up(struct dms_session *s);
 void dms_sock_broken(struct dms_session *s, enum dms_rule rule, const char *what);

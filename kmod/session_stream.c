@@ -11,6 +11,7 @@
 #include <linux/atomic.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
+#include <linux/minmax.h>
 #include <linux/rcupdate.h>
 
 #include <linux/dmastream.h>
@@ -280,7 +281,7 @@ static struct dms_stream *session_merge_one(struct dms_session *from, struct dms
 	u32 sid;
 
 	lockdep_assert_held(&from->lock);
-	if (!dms_session_alive(to) || !dms_session_ready(to))
+	if (!dms_session_alive(to))
 		return NULL;
 	stream = dms_session_pop(from);
 	if (!stream)
@@ -301,23 +302,29 @@ static struct dms_stream *session_merge_one(struct dms_session *from, struct dms
 	return stream;
 }
 
+/* Two locks of one class: that of the lower address first, whoever asks. */
+static void session_lock_two(struct dms_session *a, struct dms_session *b)
+{
+	if (a > b)
+		swap(a, b);
+	mutex_lock(&a->lock);
+	mutex_lock_nested(&b->lock, SINGLE_DEPTH_NESTING);
+}
+
 /**
- * dms_session_merge() - streams that wait for a dial go to another session
- * @from: a dial that the peer refused, since
- * @to: is a session with the same node
+ * dms_session_merge() - streams that wait go to another session
+ * @from: a dial that the peer refused, or a session that ended
+ * @to: leads to the same node; alive at least a moment ago
  *
- * stream->session changes, this once in a stream's life, and only while it has
- * no path.  The address that was dialled is remembered as one of the peer's.
- * Two locks of one class: always the one of the refused dial first, and a
- * session that others are merged into is up, so never a refused dial.
+ * stream->session changes, only while the stream has no path.  The address that
+ * was dialled is remembered as one of the peer's.
  *
  * Context: process, no lock held.
- * Return: true when no stream is left in @from.
  */
-bool dms_session_merge(struct dms_session *from, struct dms_session *to)
+void dms_session_merge(struct dms_session *from, struct dms_session *to)
 {
 	struct dms_stream *stream;
-	bool given, left;
+	bool given;
 
 	mutex_lock(&from->node->lock);
 	if (!dms_session_leads_to(to, &from->remote))
@@ -325,10 +332,8 @@ bool dms_session_merge(struct dms_session *from, struct dms_session *to)
 	mutex_unlock(&from->node->lock);
 	do {
 		given = false;
-		mutex_lock(&from->lock);
-		mutex_lock_nested(&to->lock, SINGLE_DEPTH_NESTING);
+		session_lock_two(from, to);
 		stream = session_merge_one(from, to, &given);
-		left = atomic_read(&from->nr_streams) > 0;
 		mutex_unlock(&to->lock);
 		mutex_unlock(&from->lock);
 		if (given)
@@ -336,5 +341,4 @@ bool dms_session_merge(struct dms_session *from, struct dms_session *to)
 		if (stream)
 			dms_stream_put(stream);
 	} while (stream);
-	return !left;
 }
