@@ -242,26 +242,30 @@ out:
 
 /*
  * An embryo is a session that a peer opened and that does not have its paths
- * yet.  Strangers can make them for nothing, so there is a bound: beyond it the
- * oldest one that has said nothing goes, else the oldest one.  A real peer is
- * an embryo for some round trips only, so it is the youngest most of the time.
+ * yet.  Strangers can make them for nothing, so there is a bound: beyond it an
+ * old one goes for each new one.  A real peer is an embryo for some round trips
+ * only, so that it is among the youngest.  Those that have said nothing and
+ * those that have said HELLO each keep half of the room from the other: a flood
+ * of one kind only puts out its own.
  */
 static void session_evict_embryo(struct dms_node *node)
 {
-	struct dms_session *s, *victim = NULL;
+	struct dms_session *s, *silent = NULL, *greeted = NULL, *victim;
+	u32 nr_silent = 0;
 
 	lockdep_assert_held(&node->lock);
 	list_for_each_entry(s, &node->sessions, node_link) {
 		if (!s->embryo)
 			continue;
 		if (READ_ONCE(s->state) == DMS_SESSION_GREETING) {
-			victim = s;
-			break;
+			silent = silent ?: s;
+			nr_silent++;
+		} else {
+			greeted = greeted ?: s;
 		}
-		if (!victim)
-			victim = s;
 	}
-	if (!victim)
+	victim = silent && (!greeted || nr_silent > node->nr_embryos / 2) ? silent : greeted;
+	if (WARN_ON_ONCE(!victim))
 		return;
 	victim->embryo = false;
 	node->nr_embryos--;
