@@ -29,8 +29,11 @@
  * dms_mux_ready() - have a stream served
  * @stream: with a path, or nothing happens
  *
- * The ready list holds a reference of its own.  The caller lets the path be
- * pumped afterwards.  Context: process; any lock may be held.
+ * The ready list holds a reference of its own, which the pump puts, or the end
+ * of the path.  After that end the list takes nobody: the stream can still be
+ * closed by its owner, long after, and nothing would put the reference.  The
+ * caller lets the path be pumped afterwards.  Context: process; any lock may
+ * be held.
  */
 void dms_mux_ready(struct dms_stream *stream)
 {
@@ -39,7 +42,7 @@ void dms_mux_ready(struct dms_stream *stream)
 	if (!path)
 		return;
 	spin_lock(&path->ready_lock);
-	if (!stream->ready) {
+	if (!stream->ready && !path->ready_over) {
 		stream->ready = true;
 		dms_stream_get(stream);	/* put in dms_mux_serve() */
 		list_add_tail(&stream->ready_node, &path->ready);

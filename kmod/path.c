@@ -328,6 +328,7 @@ static void path_drop_lists(struct dms_path *path)
 		dms_stream_put(s);	/* of dms_path_hold_later() */
 	}
 	spin_lock(&path->ready_lock);
+	path->ready_over = true;	/* for dms_mux_ready(); never cleared */
 	list_for_each_entry_safe(s, tmp, &path->ready, ready_node) {
 		list_del_init(&s->ready_node);
 		s->ready = false;

@@ -94,9 +94,10 @@ struct dms_path {
 	u64				incast_unread;	/* taken for READs that did not start */
 	u64				tx_packets, rx_packets, tx_bytes, rx_bytes;
 
-	/* ready_lock: ready and stream->ready_node.  Innermost, process context. */
+	/* ready_lock: ready, ready_over and stream->ready_node.  Innermost, process context. */
 	spinlock_t			ready_lock;
 	struct list_head		ready;
+	bool				ready_over;	/* the path has ended; none is added */
 
 	/* streams_lock: streams and stream->path_node.  Innermost, process context. */
 	spinlock_t			streams_lock;

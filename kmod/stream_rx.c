@@ -898,4 +898,6 @@ void dms_rx_drop(struct dms_stream *s, int err)
 		rx_drop_landings(&s->landings);
 	s->ctl &= ~(DMS_CTL_HOLD | DMS_CTL_PULL | DMS_CTL_DONE | DMS_CTL_NACK |
 		    DMS_CTL_UPDATE | DMS_CTL_RECALL);
+	/* the end may have waited for the message that a READ was writing to */
+	rx_deliver_eos(s);
 }
