@@ -436,6 +436,24 @@ enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
 
 /* ---- what a process asks ---- */
 
+/*
+ * Pumping is put off to the end of the batch for all paths, not only while one
+ * path follows itself: the streams of one peer alternate between its queue
+ * pairs, and what is submitted together is to be packed.
+ */
+static void batch_add(struct dms_submit_batch *batch, struct dms_path *path)
+{
+	u32 i;
+
+	for (i = 0; i < batch->nr; i++)
+		if (batch->path[i] == path)
+			return;
+	if (batch->nr == DMS_BATCH_PATHS)
+		dms_submit_flush(batch);
+	dms_path_get(path);		/* put in dms_submit_flush() */
+	batch->path[batch->nr++] = path;
+}
+
 /**
  * dms_stream_submit() - take a SEND or RECV
  * @req: checked by the ring; its references go with its completion
@@ -461,11 +479,7 @@ int dms_stream_submit(struct dms_req *req, struct dms_submit_batch *batch)
 					     dms_rx_submit(s, req);
 	if (err)
 		return err;
-	if (batch->path != path) {
-		dms_submit_flush(batch);
-		dms_path_get(path);	/* put in dms_submit_flush() */
-		batch->path = path;
-	}
+	batch_add(batch, path);
 	dms_mux_ready(s);
 	return 0;
 }
@@ -478,11 +492,13 @@ int dms_stream_submit(struct dms_req *req, struct dms_submit_batch *batch)
  */
 void dms_submit_flush(struct dms_submit_batch *batch)
 {
-	if (!batch->path)
-		return;
-	dms_path_pump(batch->path);
-	dms_path_put(batch->path);
-	batch->path = NULL;
+	u32 i;
+
+	for (i = 0; i < batch->nr; i++) {
+		dms_path_pump(batch->path[i]);
+		dms_path_put(batch->path[i]);	/* of batch_add() */
+	}
+	batch->nr = 0;
 }
 
 /**

@@ -199,9 +199,11 @@ struct dms_stream {
 
 /* ---- what the face calls (ioctl.c, ring.c, ctx.c); process context, may sleep ---- */
 
-/* Batches the scheduling of submissions of one ENTER. */
+/* Batches the scheduling of submissions of one ENTER: its paths are pumped at its end. */
+#define DMS_BATCH_PATHS		8
 struct dms_submit_batch {
-	struct dms_path		*path;		/* reference */
+	u32			nr;
+	struct dms_path		*path[DMS_BATCH_PATHS];	/* references */
 };
 
 /*

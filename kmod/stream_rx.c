@@ -824,14 +824,18 @@ static bool rx_update(struct dms_stream *s, struct dms_build *b)
  */
 enum dms_served dms_rx_serve(struct dms_stream *s, struct dms_build *b)
 {
-	bool nacked = s->ctl & DMS_CTL_NACK;
+	bool nacked;
 
 	if (!s->peer_sid)
 		return DMS_SERVED;
-	if (!rx_frames(s, b))
-		return DMS_SERVED_STALLED;
-	if (nacked)	/* delivery waited for the NACK to go out */
-		dms_rx_deliver(s);
+	/* Each NACK goes before the UPDATE that covers it. */
+	do {
+		nacked = s->ctl & DMS_CTL_NACK;
+		if (!rx_frames(s, b))
+			return DMS_SERVED_STALLED;
+		if (nacked)	/* delivery waited for it to go out */
+			dms_rx_deliver(s);
+	} while (nacked);
 	if (!rx_update(s, b))
 		return DMS_SERVED_STALLED;
 	while (!b->failed && s->pull.msg && !s->pull.held && !s->pull.msg->too_long &&
