@@ -211,16 +211,16 @@ void dms_listener_remove(struct dms_stream *s)
 
 /* ---- ACCEPT ---- */
 
-/* -EAGAIN: the backlog is empty. */
+/* -EAGAIN: the backlog is empty.  @cqe: of an asynchronous one, or NULL. */
 static int accept_one(struct dms_listener *l, struct dms_ctx *ctx,
-		      const struct dms_stream_cfg *cfg, u32 *handle,
-		      struct dmastream_addr *peer)
+		      const struct dms_stream_cfg *cfg, const struct dmastream_cqe *cqe,
+		      u32 *handle, struct dmastream_addr *peer)
 {
 	struct dms_stream *s;
 	int err;
 
 	while ((s = listener_pop(l))) {
-		err = dms_ctl_do_accept(s, ctx, cfg, handle);
+		err = dms_ctl_do_accept(s, ctx, cfg, cqe, handle);
 		if (!err && peer)
 			dms_stream_peer(s, peer);
 		if (err && err != -ECONNABORTED)
@@ -249,18 +249,25 @@ static void accept_arm(struct dms_accept *a)
 				   time_after(a->end, jiffies) ? a->end - jiffies : 0);
 }
 
-/* Off the list; the caller has dropped listener->lock. */
-static void accept_finish(struct dms_accept *a, int result)
+static void accept_cqe(const struct dms_accept *a, struct dmastream_cqe *cqe)
 {
-	struct dmastream_cqe cqe = {
+	*cqe = (struct dmastream_cqe) {
 		.user_data = a->user_data,
-		.result = result,
 		.flags = DMASTREAM_OP_ACCEPT << DMASTREAM_CQE_OP_SHIFT,
-		.stream = result > 0 ? result : 0,
 		.tag = a->l->cookie,
 	};
+}
 
-	dms_ring_post_reserved(a->cfg.ring, &cqe);
+/* Off the list; the caller has dropped listener->lock.  0: its completion was posted. */
+static void accept_finish(struct dms_accept *a, int err)
+{
+	struct dmastream_cqe cqe;
+
+	if (err) {
+		accept_cqe(a, &cqe);
+		cqe.result = err;
+		dms_ring_post_reserved(a->cfg.ring, &cqe);
+	}
 	cfg_put(&a->cfg);
 	dms_ctx_put(a->ctx);
 	dms_listener_put(a->l);
@@ -287,12 +294,14 @@ static struct dms_accept *accept_pop(struct dms_listener *l, bool need_stream)
 static void listener_match_work(struct work_struct *work)
 {
 	struct dms_listener *l = container_of(work, struct dms_listener, match_work);
+	struct dmastream_cqe cqe;
 	struct dms_accept *a;
 	u32 handle = 0;
 	int err;
 
 	while ((a = accept_pop(l, true))) {
-		err = accept_one(l, a->ctx, &a->cfg, &handle, NULL);
+		accept_cqe(a, &cqe);
+		err = accept_one(l, a->ctx, &a->cfg, &cqe, &handle, NULL);
 		if (err == -EAGAIN) {
 			/* Its stream ended meanwhile: it waits on, first in the row. */
 			spin_lock(&l->lock);
@@ -305,7 +314,7 @@ static void listener_match_work(struct work_struct *work)
 			err = -ECANCELED;
 		}
 		if (a)
-			accept_finish(a, err ? err : (int)handle);
+			accept_finish(a, err);
 	}
 }
 
@@ -404,7 +413,7 @@ int dms_stream_accept(struct dms_ctx *ctx, struct dms_listener *l,
 	if (arg->flags & DMASTREAM_OPEN_ASYNC)
 		return accept_async(ctx, l, cfg, arg);
 	for (;;) {
-		err = accept_one(l, ctx, cfg, &arg->stream, &arg->peer);
+		err = accept_one(l, ctx, cfg, NULL, &arg->stream, &arg->peer);
 		if (err != -EAGAIN || !arg->timeout_ms)
 			break;
 		err = accept_wait(l, end, for_ever);

@@ -766,18 +766,30 @@ int dms_stream_connect(struct dms_ctx *ctx, struct dms_stream_cfg *cfg,
 	return err;
 }
 
+static void ctl_post_accepted(struct dms_stream *s, const struct dmastream_cqe *cqe)
+{
+	struct dmastream_cqe accepted = *cqe;
+
+	accepted.result = s->handle;
+	accepted.stream = s->handle;
+	dms_ring_post_reserved(s->ring, &accepted);
+}
+
 /**
  * dms_ctl_do_accept() - a process takes a stream of a backlog
  * @s: off the backlog; no lock held
  * @ctx: new owner
  * @cfg: stays the caller's
+ * @cqe: of an asynchronous ACCEPT, with a slot reserved: posted when this
+ *	 succeeds, before anything of the stream can follow it; else NULL
  * @handle: out
  *
  * Return: 0; -ECONNABORTED when the peer has ended it; or another error, and
  * then the caller refuses it.
  */
 int dms_ctl_do_accept(struct dms_stream *s, struct dms_ctx *ctx,
-		      const struct dms_stream_cfg *cfg, u32 *handle)
+		      const struct dms_stream_cfg *cfg,
+		      const struct dmastream_cqe *cqe, u32 *handle)
 {
 	struct dms_path *path = s->path;
 	struct dms_stream *tabled;
@@ -806,6 +818,8 @@ int dms_ctl_do_accept(struct dms_stream *s, struct dms_ctx *ctx,
 		s->open_done = true;
 		s->ctl |= DMS_CTL_ACCEPT;
 		dms_rx_replenish(s);
+		if (cqe)
+			ctl_post_accepted(s, cqe);
 		dms_stat_inc(DMS_STAT_STREAMS_OPENED);
 	} else {
 		err = -ECONNABORTED;

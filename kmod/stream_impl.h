@@ -42,7 +42,8 @@ enum dms_rule dms_ctl_reset(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_ctl_reset_ack(struct dms_stream *s, const struct dms_frame *f);
 /* Puts the process's side on; the stream is in no backlog any more.  No lock. */
 int dms_ctl_do_accept(struct dms_stream *s, struct dms_ctx *ctx,
-		      const struct dms_stream_cfg *cfg, u32 *handle);
+		      const struct dms_stream_cfg *cfg,
+		      const struct dmastream_cqe *cqe, u32 *handle);
 /* Ends a stream that nobody accepted; no lock. */
 void dms_ctl_refuse(struct dms_stream *s, u32 reason);
 /* -errno that tells an error's class to a process */

@@ -754,6 +754,7 @@ void dms_rx_large_ready(struct dms_stream *s)
 	if (rx_next_landing(s) && p->held) {
 		p->held = false;
 		s->ctl |= DMS_CTL_PULL;
+		dms_stat_inc(DMS_STAT_PULLS);
 	}
 }
 
