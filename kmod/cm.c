@@ -49,13 +49,15 @@
 #define DMS_CM_DETAIL(event)	((event) + 256)
 
 /*
- * 268 ms, so that a queue pair is given up after about 2 s.  A quarter of that
- * is enough for a network, but not for an emulated NIC on a loaded machine: it
- * then retries what was not lost, or fails.
+ * 2.1 s.  It matters only when the last packet of a burst is lost, which is rare
+ * on a fabric made for RDMA, and a dead peer is noticed by the session, not by
+ * this.  Too short is worse than too long: an emulated NIC on a loaded machine
+ * then retries what was not lost, and rxe, which runs REG_MR again when it goes
+ * back to an earlier request, ends the queue pair ("lkey not free").
  */
-static unsigned int dms_param_ack_timeout = 16;
+static unsigned int dms_param_ack_timeout = 19;
 module_param_named(ack_timeout, dms_param_ack_timeout, uint, 0644);
-MODULE_PARM_DESC(ack_timeout, "local ACK timeout of a queue pair, 4.096 us * 2^n, 8 to 20 (16 is 268 ms)");
+MODULE_PARM_DESC(ack_timeout, "local ACK timeout of a queue pair, 4.096 us * 2^n, 8 to 20 (default 19: 2.1 s)");
 
 struct workqueue_struct *dms_rdma_wq;
 static atomic_t dms_cm_pending;

@@ -244,7 +244,9 @@ void dms_path_kill(struct dms_path *path, u32 err_class, u32 err_detail)
 	if (cmpxchg(&path->err_class, 0, err_class))
 		return;
 	path->err_detail = err_detail;
-	if (err_class != DMASTREAM_ERR_LOCAL)
+	/* not those that end with their session, which counts why */
+	if (err_class == DMASTREAM_ERR_PATH || err_class == DMASTREAM_ERR_PROTOCOL ||
+	    err_class == DMASTREAM_ERR_DEVICE)
 		dms_stat_inc(DMS_STAT_PATHS_FAILED);
 	/* Uses the reference of the path's life. */
 	queue_work(dms_wq, &path->kill_work);
