@@ -405,7 +405,8 @@ static enum dms_served tx_fin(struct dms_stream *s, struct dms_build *b)
 		.seq = s->tx_seq + 1,
 	};
 
-	if (!(s->ctl & DMS_CTL_FIN) || !list_empty(&s->txq))
+	/* not before ACCEPT: in the backlog there is nobody to hear an end */
+	if (!(s->ctl & DMS_CTL_FIN) || !s->peer_open || !list_empty(&s->txq))
 		return DMS_SERVED;
 	if (!dms_build_room(b, 0, 0))
 		return DMS_SERVED_STALLED;
@@ -514,10 +515,11 @@ void dms_stream_wire_done(struct dms_req *req)
 	dms_stream_put(s);
 }
 
+/* A FIN that waits for ACCEPT holds up no CLOSE: the orderly RESET says the same. */
 bool dms_tx_all_acked(const struct dms_stream *s)
 {
 	return list_empty(&s->txq) && list_empty(&s->flight) &&
-	       !(s->ctl & DMS_CTL_FIN);
+	       !(s->ctl & DMS_CTL_FIN && s->peer_open);
 }
 
 /* ---- what the peer says; the handlers of proto.c ---- */
