@@ -61,7 +61,6 @@ static struct dms_session *session_alloc(struct dms_node *node, enum dms_session
 	kref_init(&s->ref);		/* the node's list; put in session_finish() */
 	s->node = node;
 	INIT_LIST_HEAD(&s->node_link);
-	s->num = atomic_inc_return(&session_nums);
 	s->role = role;
 	s->state = role == DMS_ROLE_DIALLER ? DMS_SESSION_DIALLING : DMS_SESSION_GREETING;
 	mutex_init(&s->lock);
@@ -189,6 +188,8 @@ static struct dms_session *session_find(struct dms_node *node,
 static void session_publish(struct dms_session *s)
 {
 	lockdep_assert_held(&s->node->lock);
+	/* in the order of the list: an operator's dump resumes after a number */
+	s->num = atomic_inc_return(&session_nums);
 	list_add_tail(&s->node_link, &s->node->sessions);
 	s->node->nr_sessions++;
 	queue_work(dms_wq, &s->sock_work);
@@ -544,6 +545,9 @@ static bool session_tick_idle(struct dms_session *s, unsigned long *next)
 		return false;
 	if (!READ_ONCE(s->node->nr_ctx))
 		return true;
+	/* no stream could have come yet; the handshake has its own limit */
+	if (!dms_session_ready(s))
+		return false;
 	if (s->role == DMS_ROLE_ACCEPTOR)
 		idle += idle / 4;
 	left = ms_left(s->idle_since, idle);
