@@ -29,7 +29,8 @@
 #define KT_ARRAY(a)	(sizeof(a) / sizeof((a)[0]))
 #define KT_UNUSED	__attribute__((unused))
 
-static unsigned int kt_passed, kt_failed, kt_skipped;
+/* weak: one of each in a program of several files */
+__attribute__((weak)) unsigned int kt_passed, kt_failed, kt_skipped;
 
 static void kt_line(const char *word, const char *fmt, va_list ap, const char *tail)
 {
