@@ -45,6 +45,8 @@
 #define dms_cm_exit		dms_t_cm_exit
 
 #include <linux/module.h>
+#include <linux/sched.h>
+#include <rdma/rdma_cm.h>
 
 /* Seconds that the last case streams and waits for the removal of the device; 0: it does not. */
 static unsigned int dms_test_linger;
@@ -56,8 +58,35 @@ module_param(dms_test_linger, uint, 0444);
 #undef MODULE_PARM_DESC
 #define MODULE_PARM_DESC(...)
 
+struct dms_rdma;
+static int t_setup(struct dms_rdma *tp, unsigned int reads_max);
+
+/*
+ * No allocation fails in here: what rxe of 6.1 then takes apart has timers that
+ * it had not set up yet, and debugobjects says so.
+ */
+static int t_create_qp(struct rdma_cm_id *id, struct ib_pd *pd, struct ib_qp_init_attr *attr)
+{
+#ifdef CONFIG_FAILSLAB
+	unsigned int nth = READ_ONCE(current->fail_nth);
+	int ret;
+
+	WRITE_ONCE(current->fail_nth, 0);
+	ret = rdma_create_qp(id, pd, attr);
+	WRITE_ONCE(current->fail_nth, nth);
+	return ret;
+#else
+	return rdma_create_qp(id, pd, attr);
+#endif
+}
+
+#define rdma_create_qp		t_create_qp
+
 #include "../../kmod/transport_rdma.c"
 #include "../../kmod/mr.c"
+/* cm.c makes queue pairs by way of the tests, see t_setup() */
+#undef dms_rdma_setup
+#define dms_rdma_setup		t_setup
 #include "../../kmod/cm.c"
 
 #include <kunit/test.h>
@@ -88,6 +117,8 @@ struct t_end {
 	atomic_t		sends, sent, unsent;
 	atomic_t		reads, read, unread;
 	atomic_t		revokes, revoked, unrevoked;
+	/* of the latter: answered while the region could still be open */
+	atomic_t		early;
 };
 
 /* A work request that goes round the transport. */
@@ -160,6 +191,8 @@ void dms_path_revoke_done(struct dms_key *key, int status)
 	spin_lock(&e->path.lock);
 	list_add_tail(&key->node, &e->path.keys_free);
 	spin_unlock(&e->path.lock);
+	if (status && key->mr)
+		atomic_inc(&e->early);
 	atomic_inc(status ? &e->unrevoked : &e->revoked);
 	wake_up_all(&e->wq);
 }
@@ -168,6 +201,7 @@ void dms_path_up(struct dms_path *path)
 {
 	if (dms_path_move(path, DMS_PATH_CONNECTING, DMS_PATH_UP))
 		complete_all(&t_of(path)->up);
+	wake_up_all(&t_of(path)->wq);
 }
 
 struct dms_path *dms_path_create(struct dms_session *session,
@@ -214,8 +248,33 @@ static void t_kill_work(struct work_struct *work)
 	spin_lock(&e->path.lock);
 	e->path.state = DMS_PATH_FENCED;
 	spin_unlock(&e->path.lock);
-	wake_up_all(&e->wq);
 	complete_all(&e->fenced);
+	wake_up_all(&e->wq);
+}
+
+/*
+ * With t_fail_nth set, the n-th allocation of the next dms_rdma_setup() of that
+ * side fails, in whatever thread it runs.  t_fail_left tells afterwards what is
+ * left of n: there were fewer allocations.
+ */
+static int t_fail_nth, t_fail_left;
+static bool t_fail_passive;
+
+static int t_setup(struct dms_rdma *tp, u32 reads_max)
+{
+	int ret;
+
+#ifdef CONFIG_FAILSLAB
+	if (t_fail_nth && tp->passive == t_fail_passive) {
+		WRITE_ONCE(current->fail_nth, t_fail_nth);
+		ret = dms_t_rdma_setup(tp, reads_max);
+		t_fail_left = READ_ONCE(current->fail_nth);
+		WRITE_ONCE(current->fail_nth, 0);
+		return ret;
+	}
+#endif
+	ret = dms_t_rdma_setup(tp, reads_max);
+	return ret;
 }
 
 /* ---- ends and pairs ---- */
@@ -264,6 +323,7 @@ static void t_expect_answered(struct kunit *test, struct t_end *e)
 			atomic_read(&e->read) + atomic_read(&e->unread));
 	KUNIT_EXPECT_EQ(test, atomic_read(&e->revokes),
 			atomic_read(&e->revoked) + atomic_read(&e->unrevoked));
+	KUNIT_EXPECT_EQ(test, atomic_read(&e->early), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&e->bad_rx), 0);
 }
 

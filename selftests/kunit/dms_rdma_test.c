@@ -244,6 +244,32 @@ out:
 	bitmap_free(seen);
 }
 
+/*
+ * The queue pair fails by itself with a revoke posted: the key is not known to
+ * be closed, so the answer has to wait for the region's end.
+ */
+static void t_revoke_flushed(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct dms_rdma *tp;
+	struct dms_key *key;
+	struct t_pair p;
+
+	if (t_pair_new(test, &p)) {
+		tp = p.b->path.priv;
+		key = t_expose(p.b, 0, 4096);
+		KUNIT_EXPECT_NOT_NULL(test, key);
+		KUNIT_EXPECT_EQ(test, ib_modify_qp(tp->qp, &attr, IB_QP_STATE), 0);
+		/* may find the path killed by its flushed receives */
+		if (key && t_revoke(p.b, key))
+			kunit_info(test, "the path was faster\n");
+		t_expect_fenced(test, p.b);
+		KUNIT_EXPECT_EQ(test, p.b->path.err_class, (u32)DMASTREAM_ERR_PATH);
+		KUNIT_EXPECT_EQ(test, atomic_read(&p.b->revoked), 0);
+	}
+	t_pair_free(test, &p);
+}
+
 /* Posts all that a path may have out, at random moments of its end. */
 static void t_fence_busy(struct kunit *test)
 {
@@ -458,6 +484,33 @@ static void t_post_fails(struct kunit *test)
 	}
 }
 
+/*
+ * Each allocation of a queue pair's making fails once, on either side.  Needs
+ * failslab/ignore-gfp-wait = N in debugfs, else only those that do not sleep fail.
+ */
+static void t_allocations_fail(struct kunit *test)
+{
+	struct t_pair p;
+	int n, failed = 0;
+
+	for (n = 1; n < 2000; n += n < 40 ? 1 : 9) {
+		t_fail_left = -1;
+		t_fail_passive = n & 1;
+		t_fail_nth = n;
+		t_pair_dial(test, &p);
+		/* fails, or the failure did not matter */
+		wait_event_timeout(p.a->wq, completion_done(&p.a->up) ||
+				   completion_done(&p.a->fenced), T_WAIT);
+		t_fail_nth = 0;
+		failed += completion_done(&p.a->fenced);
+		t_pair_free(test, &p);
+		if (t_fail_left)
+			break;
+	}
+	kunit_info(test, "%d connections failed, up to allocation %d\n", failed, n);
+	t_connect(test);
+}
+
 /* Posts what a pair may have out, and does not wait. */
 static void t_busy(struct t_pair *p)
 {
@@ -659,6 +712,7 @@ static struct kunit_case t_cases[] = {
 	KUNIT_CASE(t_write_to_key),
 	KUNIT_CASE(t_key_of_another),
 	KUNIT_CASE(t_reuse),
+	KUNIT_CASE(t_revoke_flushed),
 	KUNIT_CASE(t_fence_busy),
 	KUNIT_CASE(t_kill_while_connecting),
 	KUNIT_CASE(t_nobody_listens),
@@ -669,6 +723,7 @@ static struct kunit_case t_cases[] = {
 	KUNIT_CASE(t_too_long),
 	KUNIT_CASE(t_remote_invalidation),
 	KUNIT_CASE(t_post_fails),
+	KUNIT_CASE(t_allocations_fail),
 	KUNIT_CASE(t_client_goes),
 	KUNIT_CASE(t_device_goes),
 	{}
