@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What in a kernel's log makes a run fail."""
+
+import re
+
+# Each is a report that the kernel makes of a fault, whoever caused it.
+BAD = [
+    r'\bWARNING: ', r'\bBUG: ', r'\bkernel BUG at ', r'\bOops\b', r'general protection fault',
+    r'Kernel panic', r'unable to handle', r'divide error:',
+    r'\bKASAN: (?!initialized)', r'\bUBSAN: ', r'\bODEBUG: ', r'\brefcount_t: ', r'\bref_tracker: ',
+    r'possible circular locking', r'possible recursive locking', r'inconsistent lock state',
+    r'irq lock inversion', r'suspicious RCU', r'DEBUG_LOCKS_WARN_ON', r'lock held when returning',
+    r'held lock freed', r'HARDIRQ-safe -> HARDIRQ-unsafe', r'turning off the locking correctness',
+    r'trying to register non-static key', r'INFO: task .* blocked for more than',
+    r'soft lockup', r'hard LOCKUP', r'detected stalls? on CPU', r'self-detected stall',
+    r'scheduling while atomic', r'list_(add|del) corruption', r'bad page', r'Bad page',
+    r'page allocation failure', r'Out of memory: Killed', r'unregister_netdevice: waiting for',
+    r'unreferenced object', r'Objects remaining|objects remaining', r'DMA-API: ',
+]
+BAD_RE = re.compile('|'.join(f'(?:{b})' for b in BAD))
+
+# Ordinary lines that look like one of those.
+GOOD_RE = re.compile(
+    r'DMA-API: (preallocated|debugging enabled|debugging disabled|total pool)'
+    r'|Speculative Store Bypass|RETBleed|Spectre')
+
+STAMP_RE = re.compile(r'^(?:<\d+>)?\[\s*\d+\.\d+\](?:\[\s*[TC]\d+\])?\s*')
+
+
+class Scanner:
+    """Collects the bad lines of one guest, each once."""
+
+    def __init__(self, allow):
+        self.allow = [re.compile(a) for a in allow]
+        self.bad = []
+        self.allowed = 0
+        self._seen = set()
+
+    def line(self, text):
+        if not BAD_RE.search(text) or GOOD_RE.search(text):
+            return
+        key = STAMP_RE.sub('', text)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        if any(a.search(text) for a in self.allow):
+            self.allowed += 1
+        else:
+            self.bad.append(text)
+
+
+def leaks(text):
+    """Split a kmemleak listing: (entries of the module, number of others).
+
+    The module has been unloaded by then, so that its code has no names any more:
+    an address in the area of modules without a symbol is its.
+    """
+    ours, others = [], 0
+    for entry in re.split(r'(?m)^(?=unreferenced object)', text):
+        if not entry.startswith('unreferenced'):
+            continue
+        if 'dmastream' in entry or re.search(r'\] 0xf{8}[a-f][0-9a-f]{7}$', entry, re.M):
+            ours.append(entry)
+        else:
+            others += 1
+    return ours, others
