@@ -356,6 +356,8 @@ static void rx_message(struct dms_session *s, u16 type, const u8 *body, u32 len)
 	enum dms_session_state state = READ_ONCE(s->state);
 	bool up = state == DMS_SESSION_UP;
 
+	if (state >= DMS_SESSION_DYING)
+		return;			/* ended meanwhile: not the peer's fault */
 	if (type == DMS_MSG_HELLO && !up)
 		rx_hello(s, body, len);
 	else if (type == DMS_MSG_REFUSE && state == DMS_SESSION_DIALLING)
