@@ -1,0 +1,84 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Two nodes.  Node 1's whole guest is frozen by the host while both stream, and
+# what node 0 sends from then on is lost: else the bed's network would keep it in
+# node 0's own NIC, and rxe destroys no queue pair that has a packet there.  Node 0
+# gives the session up by the module's own keepalive, its streams end with an
+# error and its gauges come down; thawed, node 1's streams end too, and new ones
+# work both ways.
+dir=$(dirname "$0")
+# shellcheck source=selftests/kselftest/life/life.sh
+. "$dir/life.sh"
+
+lost_ms=$(cat /sys/module/dmastream/parameters/peer_lost_ms)
+other=$((1 - DMS_NODE))
+peer=DMS_PEER$other
+peer=${!peer}
+
+# Streams to the other node, until they end
+begin()
+{
+	$streamer serve frozen >"$tmp/serve" &
+	server=$!
+	within 10 said "$tmp/serve" serving || return 1
+	dms-barrier "serving.$1"
+	$streamer stream "$peer" frozen 4 >"$tmp/stream" &
+	streams=$!
+	within 20 said "$tmp/stream" up || return 1
+	dms-barrier "streaming.$1"
+}
+
+ended()
+{
+	within $((lost_ms / 1000 + 5)) gone "$streams" || return 1
+	wait "$streams"
+	sed 's/^/# /' "$tmp/stream"
+	[ "$(sed -n 's/^ended 4 //p' "$tmp/stream" | wc -w)" = 4 ] && ! grep -qw 0 "$tmp/stream"
+}
+
+lose_it()
+{
+	local begin=$SECONDS took losses
+	losses=$("$dmsctl" counters --json | sed -n 's/.*"keepalive_losses": \([0-9]*\).*/\1/p')
+	tc qdisc add dev eth0 root netem loss 100% || { echo '# no netem'; return 1; }
+	dms-host pause 1
+	ended || return 1
+	took=$((SECONDS - begin))
+	echo "# given up after $took s, peer_lost_ms is $lost_ms"
+	kill -KILL "$server"
+	wait "$server" 2>/dev/null
+	within 5 all_gauges_0 || return 1
+	[ $((took * 1000 + 1500)) -ge "$lost_ms" ] || { echo '# too early'; return 1; }
+	[ "$("$dmsctl" counters --json | sed -n 's/.*"keepalive_losses": \([0-9]*\).*/\1/p')" -gt "$losses" ]
+}
+
+one_round()
+{
+	ok "round $1: streams both ways" begin "$1"
+	if [ "$DMS_NODE" = 0 ]; then
+		ok "round $1: a frozen peer is given up, and leaves nothing" lose_it
+		tc qdisc del dev eth0 root
+		dms-host resume 1
+	else
+		ok "round $1: thawed, the streams have ended here too" ended
+		kill -KILL "$server"
+		wait "$server" 2>/dev/null
+		ok "round $1: and leave nothing" within 10 all_gauges_0
+	fi
+	dms-barrier "over.$1"
+}
+
+rounds=$(count 3 1)
+for ((n = 0; n < rounds; n++)); do
+	one_round "$n"
+done
+$streamer serve after >"$tmp/after" &
+server=$!
+within 10 said "$tmp/after" serving
+dms-barrier serving-after
+ok 'a new stream works' within 20 $streamer once "$peer" after
+dms-barrier used-after
+kill -KILL "$server"
+wait "$server" 2>/dev/null
+end
