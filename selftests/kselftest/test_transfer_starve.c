@@ -22,6 +22,12 @@ static struct peer_cfg tiny = {
 	.sq = 64, .cq = 2, .recv_min = 1,
 };
 
+/* Only the completion queue is short: no call that buffers ask for helps it along. */
+static struct peer_cfg short_cq = {
+	.small_n = 64, .small_len = 8192, .large_n = 16, .large_len = 32768,
+	.sq = 64, .cq = 2, .recv_min = 1,
+};
+
 struct side {
 	struct peer_end	*e;
 	unsigned int	n;		/* messages to send */
@@ -120,7 +126,7 @@ static void grew(const char *before, const char *after, const char *name)
 	kt_ok(by > 0, "%s grew by %lld", name, by);
 }
 
-static void starving(void)
+static void starving(const struct peer_cfg *cfg, const char *name)
 {
 	struct side a = { .seed = 1 }, b = { .seed = 2 };
 	struct peer_cfg sender = peer_default;
@@ -131,7 +137,7 @@ static void starving(void)
 
 	a.n = kt_quick() ? 800 : 8000;
 	b.n = a.n;
-	if (peer_pair_open(&p, "starve", &sender, &tiny)) {
+	if (peer_pair_open(&p, name, &sender, cfg)) {
 		kt_ok(false, "pair");
 		return;
 	}
@@ -141,19 +147,21 @@ static void starving(void)
 	a.e = p.a;
 	b.e = p.b;
 	before = peer_status();
-	peer_waits_for("%u messages into two buffers", a.n);
+	peer_waits_for("%s: %u messages", name, a.n);
 	pthread_create(&ta, NULL, send_all, &a);
 	pthread_create(&tb, NULL, receive, &b);
 	pthread_join(ta, NULL);
 	pthread_join(tb, NULL);
 	after = peer_status();
-	kt_is(p.b->rx_msgs, b.n, "messages into two buffers and a queue of two");
-	kt_ok(!a.lost && !b.lost, "no sleep was for ever (%llu, %llu)",
+	kt_is(p.b->rx_msgs, b.n, "%s: messages", name);
+	kt_ok(!a.lost && !b.lost, "%s: no sleep was for ever (%llu, %llu)", name,
 	      (unsigned long long)a.sleeps, (unsigned long long)b.sleeps);
 	kt_is(peer_errors, 0, "contents, order, results");
 	grew(before, after, "cq_full_waits");
-	grew(before, after, "landing_stalls");
-	grew(before, after, "credit_stalls");
+	if (cfg == &tiny) {
+		grew(before, after, "landing_stalls");
+		grew(before, after, "credit_stalls");
+	}
 	grew(before, after, "kicks");
 	free(before);
 	free(after);
@@ -255,7 +263,8 @@ int main(void)
 		return 0;
 	}
 	peer_watchdog(kt_quick() ? 120 : 180);
-	starving();
+	starving(&tiny, "two-buffers");
+	starving(&short_cq, "two-completions");
 	saturated();
 	peer_check_gauges();
 	return kt_end();
