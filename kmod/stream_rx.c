@@ -170,10 +170,8 @@ static int rx_post(struct dms_stream *s, struct dmastream_cqe *cqe)
 	cqe->flags |= DMASTREAM_OP_RECV << DMASTREAM_CQE_OP_SHIFT;
 	cqe->stream = s->handle;
 	err = dms_ring_post_recv(s->ring, cqe, &s->cq_waiter);
-	if (err) {
+	if (err)
 		s->waits |= DMASTREAM_WAIT_CQ;
-		dms_stat_inc(DMS_STAT_CQ_FULL_WAITS);
-	}
 	return err;
 }
 
@@ -668,6 +666,7 @@ static bool rx_read(struct dms_stream *s, struct dms_build *b)
 		return false;
 	}
 	dms_stream_get(s);		/* put in dms_path_read_done() */
+	dms_path_posts(path);
 	path->reads_out++;
 	p->reads++;
 	p->issued += len;

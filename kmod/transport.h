@@ -80,6 +80,20 @@ struct dms_read {
 
 /**
  * struct dms_transport_ops - a transport
+ * @name: for the operator
+ * @send: a packet -> dms_path_send_done()
+ * @read: a READ -> dms_path_read_done()
+ * @expose: opens [off, off + len) of the pool, at most path->seg_pages pages, for
+ *	    READ by the peer; fills addr and rkey of the key.  Ordered before later
+ *	    sends.  No answer of its own; a failure kills the path
+ * @revoke: a key -> dms_path_revoke_done()
+ * @flush_landing: bytes that landed become visible to the CPU; process context
+ * @map_pool: makes a pool usable on this path's device; may sleep
+ * @fence: ends it all: after it returns nothing of the peer reaches our memory,
+ *	   no callback runs or will run, and every send, read and revoke was
+ *	   answered.  Process context, may sleep; never called from a completion
+ *	   or an event handler
+ * @free: frees what the transport has of the path; after the fence
  *
  * send, read, expose and revoke are called with path->lock held and do not
  * sleep.  Each that returned 0 is answered by exactly one dms_path_*_done()
@@ -89,32 +103,15 @@ struct dms_read {
  */
 struct dms_transport_ops {
 	const char *name;
-	/* -> dms_path_send_done() */
 	int (*send)(struct dms_path *path, struct dms_txpkt *pkt);
-	/* -> dms_path_read_done() */
 	int (*read)(struct dms_path *path, struct dms_read *rd);
-	/*
-	 * Opens [off, off + len) of the pool, at most path->seg_pages pages, for
-	 * READ; fills addr and rkey.  Ordered before later sends.  No answer of
-	 * its own; a failure kills the path.
-	 */
 	int (*expose)(struct dms_path *path, struct dms_key *key,
 		      struct dms_pool *pool, u64 off, u32 len);
-	/* -> dms_path_revoke_done() */
 	int (*revoke)(struct dms_path *path, struct dms_key *key);
-	/* bytes that landed become visible to the CPU; process context */
 	void (*flush_landing)(struct dms_path *path, struct dms_landing *l,
 			      u32 at, u32 len);
-	/* makes a pool usable on this path's device; may sleep */
 	int (*map_pool)(struct dms_path *path, struct dms_pool *pool);
-	/*
-	 * Ends it all: after it returns nothing of the peer reaches our memory,
-	 * no callback runs or will run, and every send, read and revoke was
-	 * answered.  Process context, may sleep; never called from a completion
-	 * or an event handler.
-	 */
 	void (*fence)(struct dms_path *path);
-	/* frees what the transport has of the path; after the fence */
 	void (*free)(struct dms_path *path);
 };
 
