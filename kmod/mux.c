@@ -157,6 +157,7 @@ static void build_flush(struct dms_build *b)
 	pkt->bytes = build_bytes(b, b->frames, b->body);
 
 	dms_slot_tx_take(&path->slot_tx);
+	dms_path_posts(path);
 	path->tx_out++;
 	path->tx_packets++;
 	path->tx_bytes += pkt->bytes;

@@ -374,6 +374,29 @@ static void path_kill_work(struct work_struct *work)
 }
 
 /**
+ * dms_path_stuck() - does the transport still carry anything?
+ * @path: any state
+ * @limit: jiffies
+ *
+ * A queue pair tells of its failure by an error completion, and some do not: the
+ * packets of rxe can be lost so that it neither repeats a READ nor gives it up,
+ * while the peer's module is well and answers on the session.
+ *
+ * Context: process; session->lock may be held.
+ * Return: true when something was posted, and nothing has completed for so long.
+ */
+bool dms_path_stuck(struct dms_path *path, unsigned long limit)
+{
+	bool stuck;
+
+	spin_lock(&path->lock);
+	stuck = path->state == DMS_PATH_UP && (path->tx_out || path->reads_out) &&
+		time_after(jiffies, path->moved + limit);
+	spin_unlock(&path->lock);
+	return stuck;
+}
+
+/**
  * dms_path_pump() - serve the ready streams now
  * @path: any state
  *
@@ -627,6 +650,7 @@ void dms_path_send_done(struct dms_txpkt *pkt, int status)
 		dms_stream_wire_done(pkt->req[i]);
 	spin_lock(&path->lock);
 	path->tx_out--;
+	path->moved = jiffies;
 	if (pkt->charge) {
 		dms_window_put(&path->window, pkt->charge);
 		dms_path_wake(path, &path->wait_window);
@@ -654,6 +678,7 @@ void dms_path_read_done(struct dms_read *rd, int status)
 	dms_incast_put(path->ibdev, rd->charge);
 	spin_lock(&path->lock);
 	path->reads_out--;
+	path->moved = jiffies;
 	rd->stream = NULL;
 	rd->landing = NULL;
 	list_add_tail(&rd->node, &path->reads_free);

@@ -14,6 +14,7 @@
 #ifndef DMS_PATH_H
 #define DMS_PATH_H
 
+#include <linux/jiffies.h>
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
@@ -82,6 +83,7 @@ struct dms_path {
 	struct list_head		reads_free;
 	struct list_head		keys_free;
 	u32				tx_out, reads_out, keys_out;
+	unsigned long			moved;	/* jiffies: a post when nothing was out, or a completion */
 	/* streams that could not go on for want of a shared thing; made ready when there is some */
 	struct list_head		wait_window;
 	struct list_head		wait_key;
@@ -138,6 +140,15 @@ bool dms_path_move(struct dms_path *path, enum dms_path_state from,
 int dms_path_alloc(struct dms_path *path);
 /* CONNECTING -> UP; tells the session. */
 void dms_path_up(struct dms_path *path);
+/* Before tx_out or reads_out goes up; path->lock held. */
+static inline void dms_path_posts(struct dms_path *path)
+{
+	if (!path->tx_out && !path->reads_out)
+		path->moved = jiffies;
+}
+
+/* UP, and nothing of what is out has completed for @limit jiffies.  Process context. */
+bool dms_path_stuck(struct dms_path *path, unsigned long limit);
 /* Any state -> DYING, once; later calls do nothing.  Any context but hard interrupt. */
 void dms_path_kill(struct dms_path *path, u32 err_class, u32 err_detail);
 

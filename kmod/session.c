@@ -564,6 +564,22 @@ static void session_tick_dial(struct dms_session *s, unsigned long *next)
 	*next = min(*next, DMS_CROSSED_RETRY);
 }
 
+/*
+ * A path whose queue pair hangs while the peer lives: twice the limit of the
+ * peer's own life, which is to decide first when it is the peer that is lost.
+ * The streams of the path, and then the session, end as with any path's failure.
+ */
+static void session_tick_paths(struct dms_session *s)
+{
+	unsigned long lost = msecs_to_jiffies(READ_ONCE(dms_param_peer_lost_ms));
+	u32 i;
+
+	lockdep_assert_held(&s->lock);
+	for (i = 0; lost && i < DMS_SESSION_PATHS_MAX; i++)
+		if (s->path[i] && dms_path_stuck(s->path[i], 2 * lost))
+			dms_path_kill(s->path[i], DMASTREAM_ERR_PATH, IB_WC_RESP_TIMEOUT_ERR);
+}
+
 static void session_tick_work(struct work_struct *work)
 {
 	struct dms_session *s = container_of(to_delayed_work(work), struct dms_session, tick_work);
@@ -587,6 +603,7 @@ static void session_tick_work(struct work_struct *work)
 			dms_session_kill(s, DMASTREAM_ERR_SESSION, ETIMEDOUT);
 			goto out;
 		}
+		session_tick_paths(s);
 		if (session_tick_idle(s, &next)) {
 			/* under the lock: a bind comes before, or sees KILLED */
 			set_bit(DMS_SF_BYE, &s->flags);

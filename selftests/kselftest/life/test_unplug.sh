@@ -36,7 +36,7 @@ round()
 	$streamer once "$DMS_ADDR" unplug >"$tmp/none" && { echo '# a stream without a device'; return 1; }
 	sed 's/^/# without a device: /' "$tmp/none"
 	rdma link add rxe0 type rxe netdev eth0 && within 10 gids_are_there || return 1
-	within 10 $streamer once "$DMS_ADDR" unplug
+	within 10 "$streamer" once "$DMS_ADDR" unplug
 }
 
 unplugs()
