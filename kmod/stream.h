@@ -13,6 +13,7 @@
 #ifndef DMS_STREAM_H
 #define DMS_STREAM_H
 
+#include <linux/bits.h>
 #include <linux/completion.h>
 #include <linux/kref.h>
 #include <linux/list.h>
@@ -71,19 +72,19 @@ struct dms_pull {
 };
 
 /* Frames that the stream owes. */
-#define DMS_CTL_CONNECT		(1U << 0)
-#define DMS_CTL_CONNECTED	(1U << 1)
-#define DMS_CTL_ACCEPT		(1U << 2)
-#define DMS_CTL_HOLD		(1U << 3)
-#define DMS_CTL_PULL		(1U << 4)
-#define DMS_CTL_DONE		(1U << 5)
-#define DMS_CTL_NACK		(1U << 6)
-#define DMS_CTL_UPDATE		(1U << 7)
-#define DMS_CTL_FIN		(1U << 8)
-#define DMS_CTL_RESET		(1U << 9)
-#define DMS_CTL_RESET_ACK	(1U << 10)
-#define DMS_CTL_RECALL		(1U << 11)
-#define DMS_CTL_RETURN		(1U << 12)
+#define DMS_CTL_CONNECT		BIT(0)
+#define DMS_CTL_CONNECTED	BIT(1)
+#define DMS_CTL_ACCEPT		BIT(2)
+#define DMS_CTL_HOLD		BIT(3)
+#define DMS_CTL_PULL		BIT(4)
+#define DMS_CTL_DONE		BIT(5)
+#define DMS_CTL_NACK		BIT(6)
+#define DMS_CTL_UPDATE		BIT(7)
+#define DMS_CTL_FIN		BIT(8)
+#define DMS_CTL_RESET		BIT(9)
+#define DMS_CTL_RESET_ACK	BIT(10)
+#define DMS_CTL_RECALL		BIT(11)
+#define DMS_CTL_RETURN		BIT(12)
 
 struct dms_stream {
 	struct kref		ref;

@@ -91,6 +91,7 @@ deaf_round()
 		ok 'the packets of RDMA are lost' drop
 	fi
 	# twice the limit, and more time to end than that
+	# shellcheck disable=SC2016 # eval is to expand it
 	ok 'streams end here' eval 'within $((2 * lost_ms / 1000 + 10)) gone "$streams"'
 	sed 's/^/# /' "$tmp/stream"
 	echo "# after $((SECONDS - begin)) s"
