@@ -22,6 +22,8 @@ unsigned int peer_errors;
 
 static char waits_for[256] = "(nothing was waited for yet)";
 static char tool[PATH_MAX];
+/* at the beginning: KUnit, which runs when the module is loaded, makes some on purpose */
+static long long protocol_errors;
 
 /* One line for each of the first errors: one fault can spoil each byte. */
 void peer_fail(const char *fmt, ...)
@@ -95,7 +97,7 @@ static void watchdog_bites(int sig)
 void peer_watchdog(unsigned int seconds)
 {
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	dmsctl();
+	protocol_errors = peer_counter("protocol_errors");
 	signal(SIGALRM, watchdog_bites);
 	alarm(seconds * kt_scale());
 }
@@ -315,7 +317,8 @@ void peer_check_gauges(void)
 	for (i = 0; bad && i < KT_ARRAY(gauges); i++)
 		printf("# %s %lld\n", gauges[i], peer_value(status, "gauges", gauges[i]));
 	kt_is(bad, 0, "gauges that are not 0 after the end");
-	kt_is(peer_value(status, "counters", "protocol_errors"), 0, "protocol errors");
+	kt_is(peer_value(status, "counters", "protocol_errors") - protocol_errors, 0,
+	      "protocol errors");
 	kt_is(peer_rnr(), 0, "RNR of the NIC at the end");
 	free(status);
 }

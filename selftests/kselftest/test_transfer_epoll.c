@@ -296,7 +296,7 @@ static void limits(void)
 	kt_is(q.cookie, 0xc0ffee, "its cookie");
 	kt_is(dmastream_stream_close(e->ctx, handle, 0, 1000), 0, "CLOSE of what never opened");
 	addr.addr[3] = 250;
-	kt_is(dmastream_connect_async(e->ctx, &addr, "x", &opts, peer_ms(300), 13, &handle), 0,
+	kt_is(dmastream_connect_async(e->ctx, &addr, "x", &opts, 500, 13, &handle), 0,
 	      "CONNECT to nobody, on the ring");
 	do {
 		if (peer_next(e, &cqe, 10000))

@@ -30,6 +30,7 @@ static struct peer_cfg short_cq = {
 
 struct side {
 	struct peer_end	*e;
+	struct side	*other;
 	unsigned int	n;		/* messages to send */
 	bool		done, lost;
 	uint64_t	sleeps;
@@ -180,24 +181,36 @@ static void starving(const struct peer_cfg *cfg, const char *name)
 
 static bool stop;
 
+/*
+ * After stop nothing new is sent, but each goes on receiving until the other has
+ * nothing out: it would sleep for ever if this one left it alone.
+ */
 static void *saturate(void *arg)
 {
 	struct side *s = arg;
 	struct peer_end *e = s->e;
 	uint32_t i, len;
 
-	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+	while (!s->done || !__atomic_load_n(&s->other->done, __ATOMIC_ACQUIRE)) {
+		bool ending = __atomic_load_n(&stop, __ATOMIC_RELAXED);
+
 		for (i = 0; i < e->nr; i++)
-			while (e->streams[i].tx_out < 3) {
+			while (!ending && e->streams[i].tx_out < 3) {
 				len = some_len(&s->seed);
 				if (peer_prep(e, i, len, 0, 0, len))
 					break;
 			}
 		peer_submit(e);
-		if (!peer_poll(e) && !sleep_on(s))
+		if (ending && !e->out)
+			__atomic_store_n(&s->done, true, __ATOMIC_RELEASE);
+		if (peer_poll(e))
+			continue;
+		if (s->done)
+			kt_sleep_ms(1);
+		else if (!sleep_on(s))
 			break;
 	}
-	s->done = true;
+	__atomic_store_n(&s->done, true, __ATOMIC_RELEASE);
 	return NULL;
 }
 
@@ -231,6 +244,8 @@ static void saturated(void)
 	}
 	a.e = p.a;
 	b.e = p.b;
+	a.other = &b;
+	b.other = &a;
 	peer_waits_for("case 9");
 	pthread_create(&ta, NULL, saturate, &a);
 	pthread_create(&tb, NULL, saturate, &b);
