@@ -81,6 +81,13 @@ int64_t life_counter(const char *name)
 	return number_in(text, name);
 }
 
+static int64_t offences_before;
+
+int64_t life_offences(void)
+{
+	return life_counter("protocol_errors") - offences_before;
+}
+
 bool life_gauges(int64_t g[LIFE_GAUGES])
 {
 	static char text[65536];
@@ -229,6 +236,7 @@ static void watchdog_bite(int sig)
 
 void life_watchdog(unsigned int seconds)
 {
+	offences_before = life_counter("protocol_errors");
 	signal(SIGALRM, watchdog_bite);
 	alarm(seconds * scale());
 }

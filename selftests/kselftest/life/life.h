@@ -83,6 +83,8 @@ enum life_gauge {
 
 /* A number of dmsctl's, by name; -1 when there is none. */
 int64_t life_counter(const char *name);
+/* Breaches of the protocol since life_watchdog(): the KUnit suite at load does some. */
+int64_t life_offences(void);
 bool life_gauges(int64_t g[LIFE_GAUGES]);
 /* What @n ends that are open and idle come to; sessions and paths are free. */
 void life_want(int64_t want[LIFE_GAUGES], int n);

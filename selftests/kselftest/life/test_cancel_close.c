@@ -196,7 +196,7 @@ static void users(const struct dmastream_addr *to, uint32_t servers)
 	sh->stop = 1;
 	kt_is(life_join(good), 0, "the good user's messages all arrived");
 	kt_ok(*before && !strcmp(before, after), "the queue pairs are the same");
-	kt_is(life_counter("protocol_errors"), 0, "nobody broke the protocol");
+	kt_is(life_offences(), 0, "nobody broke the protocol");
 }
 
 static pid_t start_server(const char *service, bool good)
@@ -233,7 +233,7 @@ int main(int argc, char **argv)
 	if (!two || !node) {
 		kt_ok(sh->passed > 3, "%u messages of the good user", sh->passed);
 		kt_is(sh->wrong, 0, "all of them right and in order");
-		kt_is(life_counter("protocol_errors"), 0, "nobody broke the protocol");
+		kt_is(life_offences(), 0, "nobody broke the protocol");
 		ok = life_posted();
 		kt_ok(ok, "receives are posted as configured");
 		kt_is(life_rnr(), 0, "receiver-not-ready");

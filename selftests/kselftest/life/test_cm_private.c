@@ -214,7 +214,7 @@ int main(void)
 	want[LIFE_PATHS] = 4;
 	ok = life_settle(want, NULL);
 	kt_ok(ok, "nothing else is kept");
-	kt_is(life_counter("protocol_errors"), 0, "nobody in a session broke the protocol");
+	kt_is(life_offences(), 0, "nobody in a session broke the protocol");
 	dmastream_listener_close(l);
 	life_close(&a);
 	life_close(&b);

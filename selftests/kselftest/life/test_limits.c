@@ -400,7 +400,7 @@ int main(void)
 	close(ctx);
 	submissions();
 	with_sink();
-	kt_is(life_counter("protocol_errors"), 0, "nobody broke the protocol");
+	kt_is(life_offences(), 0, "nobody broke the protocol");
 	ok = life_empty(NULL);
 	kt_ok(ok, "all gauges are 0");
 	return kt_end();

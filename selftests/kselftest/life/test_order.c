@@ -366,7 +366,7 @@ int main(void)
 	kt_ok(ok, "only the bystander is left, after %u ms", ms);
 	races(&w);
 	twice(&w);
-	kt_is(life_counter("protocol_errors"), 0, "nobody broke the protocol");
+	kt_is(life_offences(), 0, "nobody broke the protocol");
 	life_close(&w.a);
 	life_close(&w.b);
 	ok = life_empty(&ms);
