@@ -7,6 +7,7 @@
  *	streamer stream ADDR NAME N	N streams, each of a context of its own,
  *					"up" when all have moved a message, "ended
  *					N RESULT..." when each has been told
+ *	streamer idle ADDR NAME N	likewise, but one message each and then nothing
  *	streamer once ADDR NAME		one message there; status 0 when it was delivered
  *	streamer hold ADDR NAME N	N streams that carry nothing
  */
@@ -21,6 +22,7 @@
 
 static struct dmastream_addr to;
 static const char *service;
+static bool idle;
 
 static struct life_one {
 	pthread_t	thread;
@@ -76,8 +78,11 @@ static void *one_stream(void *arg)
 		o->result = life_connect(&o->e, &to, service, &o->stream);
 	while (!o->result) {
 		o->moved++;
-		life_send(&o->e, o->stream, o->moved % 2 ? 4000 : LIFE_SLOT, o->moved);
-		o->result = dmastream_submit(o->e.ring);
+		o->result = 1;
+		if (!idle || o->moved == 1) {
+			life_send(&o->e, o->stream, o->moved % 2 ? 4000 : LIFE_SLOT, o->moved);
+			o->result = dmastream_submit(o->e.ring);
+		}
 		if (o->result > 0)
 			o->result = life_cqe(&o->e, &cqe, DMASTREAM_TIMEOUT_NONE);
 		if (!o->result && cqe.result < 0)
@@ -173,7 +178,8 @@ int main(int argc, char **argv)
 	if (inet_pton(AF_INET, argv[2], to.addr) != 1)
 		return 2;
 	service = argv[3];
-	if (!strcmp(what, "stream"))
+	idle = !strcmp(what, "idle");
+	if (idle || !strcmp(what, "stream"))
 		return stream(n);
 	if (!strcmp(what, "once"))
 		return once();
