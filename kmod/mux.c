@@ -82,6 +82,17 @@ static bool mux_push(struct dms_path *path, struct dms_stream *s, bool first)
 	return pushed;
 }
 
+/**
+ * dms_build_pieces_max() - pieces that a body can be gathered from
+ * @path: with its device
+ *
+ * Return: what a packet can have besides the one of its headers.
+ */
+u32 dms_build_pieces_max(const struct dms_path *path)
+{
+	return min_t(u32, DMS_TX_SGES, path->ibdev->max_send_sge) - 1;
+}
+
 static u32 build_bytes(const struct dms_build *b, u32 frames, u32 body)
 {
 	return sizeof(struct dms_wire_pkt) +
@@ -90,7 +101,7 @@ static u32 build_bytes(const struct dms_build *b, u32 frames, u32 body)
 
 static u32 build_max_sges(const struct dms_build *b)
 {
-	return min_t(u32, DMS_TX_SGES, b->path->ibdev->max_send_sge);
+	return dms_build_pieces_max(b->path) + 1;
 }
 
 static bool build_fits(const struct dms_build *b, u32 body, u32 sges)
@@ -135,7 +146,7 @@ static bool build_open(struct dms_build *b, bool update_only)
 	return true;
 }
 
-static void build_flush(struct dms_build *b)
+static void build_flush(struct dms_build *b, bool update)
 {
 	struct dms_path *path = b->path;
 	struct dms_txpkt *pkt = b->pkt;
@@ -144,6 +155,11 @@ static void build_flush(struct dms_build *b)
 	if (!pkt)
 		return;
 	b->pkt = NULL;
+	if (!b->frames && !update) {
+		/* opened for a frame that then lacked something else */
+		list_add(&pkt->node, &path->tx_free);
+		return;
+	}
 	head.frames = b->frames;
 	head.lane = path->lane;
 	head.epoch = path->epoch;
@@ -187,7 +203,7 @@ bool dms_build_room(struct dms_build *b, u32 body, u32 sges)
 	if (b->pkt) {
 		if (build_fits(b, body, sges))
 			return true;
-		build_flush(b);
+		build_flush(b, false);
 		if (b->failed)
 			return false;
 	}
@@ -345,11 +361,11 @@ void dms_mux_run(struct dms_path *path)
 		if (!mux_serve(&b, s))
 			break;
 	}
-	build_flush(&b);
+	build_flush(&b, false);
 	if (!b.failed && dms_slot_rx_owes(&path->slot_rx) &&
 	    build_open(&b, true)) {
 		dms_stat_inc(DMS_STAT_CREDIT_UPDATES);
-		build_flush(&b);
+		build_flush(&b, true);
 	}
 	if (b.failed)
 		dms_path_kill(path, DMASTREAM_ERR_PATH, 0);

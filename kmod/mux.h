@@ -48,6 +48,7 @@ struct dms_build {
  * Room for one frame with @body bytes in @sges pieces; sends the packet so far
  * and opens another when needed.  False: stalled, or failed.
  */
+u32 dms_build_pieces_max(const struct dms_path *path);
 bool dms_build_room(struct dms_build *b, u32 body, u32 sges);
 /* After dms_build_room(): */
 void dms_build_frame(struct dms_build *b, const struct dms_frame *f);

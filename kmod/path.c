@@ -644,6 +644,7 @@ void dms_path_unsent(struct dms_txpkt *pkt)
 void dms_path_send_done(struct dms_txpkt *pkt, int status)
 {
 	struct dms_path *path = pkt->path;
+	bool owes;
 	u32 i;
 
 	for (i = 0; i < pkt->nr_req; i++)
@@ -656,8 +657,10 @@ void dms_path_send_done(struct dms_txpkt *pkt, int status)
 		dms_path_wake(path, &path->wait_window);
 	}
 	list_add_tail(&pkt->node, &path->tx_free);
+	/* what may have found no free packet */
+	owes = path->nr_refusals || dms_slot_rx_owes(&path->slot_rx);
 	spin_unlock(&path->lock);
-	if (!status && path_has_ready(path))
+	if (!status && (owes || path_has_ready(path)))
 		dms_path_kick(path);
 }
 

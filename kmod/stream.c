@@ -424,6 +424,8 @@ enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
 	served = dms_ctl_open_serve(s, b);
 	if (served == DMS_SERVED && s->state == DMS_STREAM_OPEN)
 		served = dms_rx_serve(s, b);
+	else if (served == DMS_SERVED && s->state == DMS_STREAM_CLOSING)
+		served = dms_rx_refuse_serve(s, b);
 	if (served == DMS_SERVED && (s->state == DMS_STREAM_OPEN ||
 				     s->state == DMS_STREAM_CLOSING))
 		served = dms_tx_serve(s, b);
@@ -475,13 +477,16 @@ int dms_stream_submit(struct dms_req *req, struct dms_submit_batch *batch)
 		if (err)
 			return err;
 	}
+	/* Once taken, it may complete at any moment, and its reference goes with it. */
+	dms_stream_get(s);
 	err = req->op == DMASTREAM_OP_SEND ? dms_tx_submit(s, req) :
 					     dms_rx_submit(s, req);
-	if (err)
-		return err;
-	batch_add(batch, path);
-	dms_mux_ready(s);
-	return 0;
+	if (!err) {
+		batch_add(batch, path);
+		dms_mux_ready(s);
+	}
+	dms_stream_put(s);
+	return err;
 }
 
 /**
@@ -515,6 +520,8 @@ int dms_stream_cancel(struct dms_stream *s, u64 user_data)
 	spin_lock(&s->lock);
 	err = dms_tx_cancel(s, user_data);
 	spin_unlock(&s->lock);
+	if (!err)	/* what waited behind it may go: a message, FIN, RETURN */
+		dms_stream_kick(s);
 	return err;
 }
 

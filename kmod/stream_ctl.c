@@ -90,6 +90,20 @@ static void ctl_arm(struct dms_stream *s, u32 ms)
 		dms_stream_put(s);	/* it was queued, with a reference */
 }
 
+/*
+ * RESET, or a CONNECT that was given up, is answered by the peer's module, not by
+ * a process: one that is well answers within a round trip.  One that does not
+ * would keep our ids, memory and keys; then the path goes, and its fence makes
+ * them safe.
+ */
+static void ctl_arm_answer(struct dms_stream *s)
+{
+	u32 lost = READ_ONCE(dms_param_peer_lost_ms);
+
+	if (lost)
+		ctl_arm(s, min_t(u64, 2ULL * lost, U32_MAX - 1));
+}
+
 static void ctl_disarm(struct dms_stream *s)
 {
 	if (cancel_delayed_work(&s->timer))
@@ -129,6 +143,7 @@ static void ctl_give_up(struct dms_stream *s, int err)
 	s->shut = true;
 	if (s->state == DMS_STREAM_CONNECTING && !(s->ctl & DMS_CTL_CONNECT)) {
 		s->abandoned = true;
+		ctl_arm_answer(s);
 		return;
 	}
 	s->ctl = 0;
@@ -160,7 +175,8 @@ void dms_ctl_abort(struct dms_stream *s, u32 err_class, u32 err_detail)
 		s->reset_class = DMASTREAM_ERR_PEER;
 		s->reset_detail = ECONNABORTED;
 		dms_stream_move(s, DMS_STREAM_DRAINING);
-		s->ctl &= DMS_CTL_CONNECTED;
+		/* a NACK is still owed: what follows tells that its message is over */
+		s->ctl &= DMS_CTL_CONNECTED | DMS_CTL_NACK;
 		dms_tx_drop_queued(s, -ECANCELED);
 		dms_rx_drop(s, -ECANCELED);
 		dms_rx_eos(s, dms_ctl_errno(err_class, err_detail));
@@ -274,7 +290,11 @@ static void ctl_timer(struct work_struct *work)
 	struct dms_stream *s = container_of(to_delayed_work(work), struct dms_stream, timer);
 
 	spin_lock(&s->lock);
-	if (!s->open_done && (s->state == DMS_STREAM_WAITING ||
+	if (!s->ended && !s->lost &&
+	    ((s->reset_tx && !s->reset_ack_rx) ||
+	     (s->abandoned && s->state == DMS_STREAM_CONNECTING))) {
+		dms_path_kill(s->path, DMASTREAM_ERR_PATH, IB_WC_RESP_TIMEOUT_ERR);
+	} else if (!s->open_done && (s->state == DMS_STREAM_WAITING ||
 			      s->state == DMS_STREAM_CONNECTING)) {
 		ctl_set_error(s, DMASTREAM_ERR_LOCAL, ETIMEDOUT);
 		ctl_give_up(s, -ETIMEDOUT);
@@ -375,14 +395,22 @@ enum dms_served dms_ctl_end_serve(struct dms_stream *s, struct dms_build *b)
 		.type = DMS_F_RESET, .stream = s->peer_sid, .seq = s->rx_acked,
 		.a = s->reset_class, .b = s->reset_detail,
 	};
+	struct dms_frame nack = {
+		.type = DMS_F_NACK, .stream = s->peer_sid,
+		.seq = s->nack_seq, .a = s->nack_errno,
+	};
 	struct dms_frame ack = {
 		.type = DMS_F_RESET_ACK, .stream = s->peer_sid, .seq = s->rx_acked,
 	};
 
+	if (s->ctl & (DMS_CTL_RESET | DMS_CTL_RESET_ACK) &&
+	    ctl_put(s, b, DMS_CTL_NACK, &nack) != DMS_SERVED)
+		return DMS_SERVED_STALLED;
 	if (s->ctl & DMS_CTL_RESET) {
 		if (ctl_put(s, b, DMS_CTL_RESET, &reset) != DMS_SERVED)
 			return DMS_SERVED_STALLED;
 		s->reset_tx = true;
+		ctl_arm_answer(s);
 		dms_stat_inc(DMS_STAT_RESETS_TX);
 		dms_stream_move(s, DMS_STREAM_RESETTING);
 	}
@@ -477,7 +505,7 @@ static void ctl_take_reset(struct dms_stream *s, u32 err_class, u32 err_detail)
 
 	ctl_set_error(s, err_class, err_detail);
 	s->shut = true;
-	s->ctl &= DMS_CTL_RESET_ACK;
+	s->ctl &= DMS_CTL_RESET_ACK | DMS_CTL_NACK;
 	/* An end that was announced, but with something missing before it. */
 	if (s->eos_due && !s->eos_told && !complete)
 		s->eos_result = err ? err : -ECONNRESET;
@@ -807,6 +835,8 @@ int dms_ctl_do_accept(struct dms_stream *s, struct dms_ctx *ctx,
 	err = dms_ctx_add_stream(ctx, s, &s->handle);
 	if (err) {
 		dms_stream_put(s);
+		/* ctl_final() may have run before it was attached. */
+		dms_stream_detach(s);
 		return err;
 	}
 	*handle = s->handle;

@@ -75,6 +75,7 @@ void dms_stream_key_free(struct dms_key *key);
 /* stream_rx.c */
 int dms_rx_submit(struct dms_stream *s, struct dms_req *req);
 enum dms_served dms_rx_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
+enum dms_served dms_rx_refuse_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
 enum dms_rule dms_rx_data(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_rx_rts(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_rx_key(struct dms_stream *s, const struct dms_frame *f);

@@ -421,6 +421,24 @@ static enum dms_rule rx_next(const struct dms_stream *s, const struct dms_frame 
 	return f->seq == s->rx_seq + 1 ? DMS_RULE_NONE : DMS_RULE_SEQ;
 }
 
+/*
+ * Closed by our process, which waits until its own messages are delivered: what
+ * the peer sends meanwhile is refused, not left without an answer.  Two sides
+ * that close at once would else wait for each other.
+ */
+static bool rx_refuses(struct dms_stream *s, const struct dms_frame *f, enum dms_rule *rule)
+{
+	if (s->state != DMS_STREAM_CLOSING)
+		return false;
+	*rule = rx_next(s, f);
+	if (*rule)
+		return true;
+	s->rx_seq = f->seq;
+	if (f->type == DMS_F_FIN)
+		s->rx_fin = true;
+	return true;
+}
+
 /* DATA: an eager message. */
 enum dms_rule dms_rx_data(struct dms_stream *s, const struct dms_frame *f)
 {
@@ -428,6 +446,8 @@ enum dms_rule dms_rx_data(struct dms_stream *s, const struct dms_frame *f)
 	enum dms_rule rule;
 
 	spin_lock(&s->lock);
+	if (rx_refuses(s, f, &rule))
+		goto out;
 	if (!rx_hears(s, &rule))
 		goto out;
 	rule = rx_next(s, f);
@@ -484,6 +504,8 @@ enum dms_rule dms_rx_rts(struct dms_stream *s, const struct dms_frame *f)
 	enum dms_rule rule;
 
 	spin_lock(&s->lock);
+	if (rx_refuses(s, f, &rule))
+		goto out;
 	if (!rx_hears(s, &rule))
 		goto out;
 	rule = rx_next(s, f);
@@ -566,6 +588,8 @@ enum dms_rule dms_rx_fin(struct dms_stream *s, const struct dms_frame *f)
 	enum dms_rule rule;
 
 	spin_lock(&s->lock);
+	if (rx_refuses(s, f, &rule))
+		goto out;
 	if (!rx_hears(s, &rule))
 		goto out;
 	rule = rx_next(s, f);
@@ -845,6 +869,43 @@ enum dms_served dms_rx_serve(struct dms_stream *s, struct dms_build *b)
 	return DMS_SERVED;
 }
 
+/**
+ * dms_rx_refuse_serve() - refuse what our process closed without taking
+ * @s: CLOSING; path->lock and stream->lock are held
+ * @b: packet under construction
+ *
+ * Each message that is not delivered gets a NACK, in order, and then one UPDATE
+ * covers them.  Not before the READs of one of them have ended: the sender takes
+ * its keys back when it hears of it.
+ */
+enum dms_served dms_rx_refuse_serve(struct dms_stream *s, struct dms_build *b)
+{
+	struct dms_frame nack = {
+		.type = DMS_F_NACK, .stream = s->peer_sid,
+		.seq = s->nack_seq, .a = s->nack_errno,
+	};
+
+	if (s->pull.reads || !s->peer_sid)
+		return DMS_SERVED;
+	if (!rx_put(s, b, DMS_CTL_NACK, &nack))
+		return DMS_SERVED_STALLED;
+	while (s->rx_acked != s->rx_seq) {
+		if (s->rx_fin && s->rx_acked + 1 == s->rx_seq) {
+			s->rx_acked = s->rx_seq;	/* FIN is no message */
+			s->ctl |= DMS_CTL_UPDATE;
+			break;
+		}
+		if (!dms_build_room(b, 0, 0))
+			return DMS_SERVED_STALLED;
+		nack.seq = s->rx_acked + 1;
+		nack.a = EPIPE;
+		dms_build_frame(b, &nack);
+		s->rx_acked++;
+		s->ctl |= DMS_CTL_UPDATE;
+	}
+	return rx_update(s, b) ? DMS_SERVED : DMS_SERVED_STALLED;
+}
+
 /* ---- the end ---- */
 
 static void rx_drop_landings(struct list_head *list)
@@ -900,8 +961,11 @@ void dms_rx_drop(struct dms_stream *s, int err)
 		rx_end_recvs(s, err, 0);
 	else
 		rx_drop_landings(&s->landings);
-	s->ctl &= ~(DMS_CTL_HOLD | DMS_CTL_PULL | DMS_CTL_DONE | DMS_CTL_NACK |
-		    DMS_CTL_UPDATE | DMS_CTL_RECALL);
+	s->ctl &= ~(DMS_CTL_HOLD | DMS_CTL_PULL | DMS_CTL_DONE |
+		    DMS_CTL_RECALL);
+	/* while CLOSING the sender still hears what became of its messages */
+	if (s->state != DMS_STREAM_CLOSING)
+		s->ctl &= ~DMS_CTL_UPDATE;
 	/* the end may have waited for the message that a READ was writing to */
 	rx_deliver_eos(s);
 }

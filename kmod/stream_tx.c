@@ -359,7 +359,8 @@ static enum dms_served tx_messages(struct dms_stream *s, struct dms_build *b)
 		}
 		if (!dms_drr_may(&s->drr))
 			return DMS_SERVED_MORE;
-		if (req->len <= tx_eager_max(s)) {
+		if (req->len <= tx_eager_max(s) &&
+		    tx_pieces(req) <= dms_build_pieces_max(b->path)) {
 			sent = tx_eager(s, b, req, &served);
 		} else if (s->peer_nolarge && !s->peer_posted) {
 			tx_complete(s, req, -EMSGSIZE);
@@ -646,17 +647,17 @@ out:
 	return rule;
 }
 
-/* NACK: this one was not delivered; the UPDATE that covers it follows. */
+/*
+ * NACK: this one was not delivered; the UPDATE, RESET or RESET_ACK that covers it
+ * follows.  Heard also while we are closing: that last word counts on it.
+ */
 enum dms_rule dms_tx_nack(struct dms_stream *s, const struct dms_frame *f)
 {
-	enum dms_rule rule = DMS_RULE_ACK;
+	enum dms_rule rule;
 	struct dms_req *req;
 
 	spin_lock(&s->lock);
-	if (!tx_hears(s)) {
-		rule = DMS_RULE_NONE;
-		goto out;
-	}
+	rule = tx_hears(s) ? DMS_RULE_ACK : DMS_RULE_NONE;
 	list_for_each_entry(req, &s->flight, node) {
 		if (req->seq != f->seq)
 			continue;
@@ -666,7 +667,6 @@ enum dms_rule dms_tx_nack(struct dms_stream *s, const struct dms_frame *f)
 		}
 		break;
 	}
-out:
 	spin_unlock(&s->lock);
 	return rule;
 }
