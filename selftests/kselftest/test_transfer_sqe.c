@@ -151,10 +151,9 @@ static bool credits_gone(void)
 	return q.waits & DMASTREAM_WAIT_CREDIT;
 }
 
-static bool six_others(void *arg)
+static bool all_others(void *arg)
 {
-	(void)arg;
-	return seen.others == 6;
+	return seen.others == *(unsigned int *)arg;
 }
 
 /* Nobody polls b, and its group is empty soon: what is behind that is queued. */
@@ -162,15 +161,25 @@ static void cancel(void)
 {
 	struct peer_stream *s = &pair.a->streams[0];
 	uint64_t rx = pair.b->rx_msgs;
-	unsigned int errors = peer_errors, n;
+	unsigned int errors = peer_errors, n, tries = 0, want;
 	uint16_t id;
+	int err;
 
 	memset(&seen, 0, sizeof(seen));
 	pair.a->other = take_small;
 	pair.b->keep = true;
-	small_send(100, 1, s->tx_id++);
-	peer_submit(pair.a);
-	kt_is(dmastream_cancel(pair.a->ctx, s->handle, 1), -EALREADY, "cancel on the wire");
+	/* one that was acknowledged before the cancel came is -ENOENT: another then */
+	do {
+		small_send(100, 1, s->tx_id++);
+		peer_submit(pair.a);
+		err = dmastream_cancel(pair.a->ctx, s->handle, 1);
+		if (err == -ENOENT)
+			peer_poll(pair.b);
+	} while (err == -ENOENT && ++tries < 8);
+	if (err == -ENOENT)
+		kt_skip("cancel on the wire: each of %u was delivered before it came", tries);
+	else
+		kt_is(err, -EALREADY, "cancel on the wire");
 	for (n = 0; n < 200 && !credits_gone(); n++) {
 		peer_prep(pair.a, 0, 50, 0, 0, 50);
 		peer_submit(pair.a);
@@ -196,11 +205,13 @@ static void cancel(void)
 	pair.b->keep = false;
 	peer_give_kept(pair.b);
 	id = s->tx_id;
-	peer_run(pair.a, pair.b, six_others, NULL, 20000, "the sends around the cancelled ones");
-	peer_settle(&pair, 0, rx + n + 2);
-	kt_is(seen.others, 6, "each has one completion");
+	tries -= err == -ENOENT;	/* from here on: sends besides the one that counts */
+	want = 6 + tries;
+	peer_run(pair.a, pair.b, all_others, &want, 20000, "the sends around the cancelled ones");
+	peer_settle(&pair, 0, rx + n + 2 + tries);
+	kt_is(seen.others, want, "each has one completion");
 	kt_is(seen.result, 100, "the last one was delivered");
-	kt_is(pair.b->rx_msgs - rx, n + 2, "what was not cancelled was delivered, nothing else");
+	kt_is(pair.b->rx_msgs - rx, n + 2 + tries, "what was not cancelled was delivered, nothing else");
 	kt_is(peer_errors - errors, 0, "in order");
 	kt_is(id, s->tx_id, "no number was lost");
 	pair.a->other = NULL;
