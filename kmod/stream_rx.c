@@ -37,7 +37,7 @@ static struct dms_req *rx_recv(struct dms_landing *l)
 
 /* ---- credits ---- */
 
-/* Frames that cross a CLOSE or a RESET are dropped; others must fit the state. */
+/* Frames that cross a RESET are dropped; others must fit the state.  CLOSING: rx_refuses(). */
 static bool rx_hears(const struct dms_stream *s, enum dms_rule *rule)
 {
 	*rule = DMS_RULE_NONE;
