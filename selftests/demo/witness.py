@@ -46,7 +46,7 @@ class Witness:
         try:
             maps = open(f'/proc/{pid}/maps').read()
             pagemap = open(f'/proc/{pid}/pagemap', 'rb', buffering=0)
-        except FileNotFoundError:
+        except OSError:         # it has ended, or is about to: ENOENT, ESRCH or EACCES by the kernel's version
             return
         for line in maps.splitlines():
             if 'dmastream' not in line:
