@@ -19,7 +19,7 @@ module_targets := $(or $(KDIR),$(if $(filter all,$(KERNEL)),$(kernels_all),$(KER
 kbuild_vars := W C CF V KCFLAGS KCPPFLAGS KBUILD_EXTRA_SYMBOLS CONFIG_DMASTREAM_KUNIT_TEST
 kbuild_args := $(foreach v,$(kbuild_vars),$(if $($(v)),$(v)="$($(v))"))
 
-.PHONY: all modules lib tools install modules_install clean help packages \
+.PHONY: all modules lib tools install uninstall modules_install clean help packages \
 	check lint unit kunit selftest demo shell vm debug-kernel
 
 all: modules lib tools
@@ -38,6 +38,10 @@ tools: lib
 install: lib tools
 	@$(MAKE) -C lib BUILD=$(DMS_BUILD) install
 	@$(MAKE) -C tools BUILD=$(DMS_BUILD) install
+
+uninstall:
+	@$(MAKE) -C lib BUILD=$(DMS_BUILD) uninstall
+	@$(MAKE) -C tools BUILD=$(DMS_BUILD) uninstall
 
 modules_install: modules
 	@kmod/install-modules $(module_targets)
@@ -76,6 +80,7 @@ help:
 	@echo 'make                     module (running kernel, or each with headers), library, tools'
 	@echo 'make modules KDIR=dir    the module against those kernel headers; or KERNEL=6.1|6.12|debug|all'
 	@echo 'make install             library and tools into PREFIX (/usr/local), DESTDIR honoured'
+	@echo 'make uninstall           takes these away again'
 	@echo 'make modules_install     dmastream.ko into /lib/modules/RELEASE/updates'
 	@echo
 	@echo "make demo [FILE=f] [KERNEL=6.12]      stream a file between two guests, with proof"
