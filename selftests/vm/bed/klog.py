@@ -15,7 +15,7 @@ BAD = [
     r'soft lockup', r'hard LOCKUP', r'detected stalls? on CPU', r'self-detected stall',
     r'scheduling while atomic', r'list_(add|del) corruption', r'bad page', r'Bad page',
     r'page allocation failure', r'Out of memory: Killed', r'unregister_netdevice: waiting for',
-    r'unreferenced object', r'Objects remaining|objects remaining', r'DMA-API: ',
+    r'unreferenced object', r'Objects remaining|objects remaining', r'DMA-API: ', r'hwsim: FAULT: ',
 ]
 BAD_RE = re.compile('|'.join(f'(?:{b})' for b in BAD))
 
