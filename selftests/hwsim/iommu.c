@@ -4,7 +4,7 @@
  * and writes.
  */
 #include <linux/debugfs.h>
-#include <linux/dma-whiching.h>
+#include <linux/dma-mapping.h>
 #include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/module.h>
