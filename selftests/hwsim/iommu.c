@@ -116,7 +116,7 @@ void hwsim_iommu_put(struct hwsim_iommu *mmu)
  * hwsim_iommu_destroy() - the NIC goes
  * @mmu: from hwsim_iommu_create()
  *
- * The NIC makes no access any more, and its clients have unwhiched: what they
+ * The NIC makes no access any more, and its clients have unmapped: what they
  * have not is reported as a leak, and dropped.
  *
  * Context: may sleep.
@@ -163,7 +163,7 @@ struct hwsim_iommu *hwsim_iommu_of(struct device *dev)
 	return get_dma_ops(dev) == &hwsim_dma_ops ? dev_get_drvdata(dev) : NULL;
 }
 
-/* What is wrong with an address that is in no live whiching. */
+/* What is wrong with an address that is in no live mapping. */
 static void hwsim_iommu_miss(struct hwsim_iommu *mmu, u64 addr, struct hwsim_report *rep)
 {
 	if (addr < mmu->base || addr >= mmu->next) {
@@ -172,7 +172,7 @@ static void hwsim_iommu_miss(struct hwsim_iommu *mmu, u64 addr, struct hwsim_rep
 		return;
 	}
 	rep->what = HWSIM_IOMMU_FAULT_STALE;
-	rep->why = "its whiching is gone";
+	rep->why = "its mapping is gone";
 	hwsim_report_fill(rep, hwsim_map_dead(mmu, addr));
 }
 
@@ -195,13 +195,13 @@ static void *hwsim_iommu_walk(struct hwsim_iommu *mmu, u64 addr, size_t *len, bo
 	p = hwsim_map_piece(map, addr - map->iova);
 	if (!p || addr - map->iova - p->off >= p->len) {
 		rep->what = HWSIM_IOMMU_FAULT_BOUNDS;
-		rep->why = "outside of what is whiched";
+		rep->why = "outside of what is mapped";
 		return NULL;
 	}
 	if (map->dir != DMA_BIDIRECTIONAL &&
 	    map->dir != (write ? DMA_FROM_DEVICE : DMA_TO_DEVICE)) {
 		rep->what = HWSIM_IOMMU_FAULT_DIR;
-		rep->why = "against the direction of the whiching";
+		rep->why = "against the direction of the mapping";
 		return NULL;
 	}
 	if (!p->cpu) {
@@ -431,7 +431,7 @@ void hwsim_iommu_expect_faults(struct hwsim_iommu *mmu, bool expect)
 }
 
 /**
- * hwsim_iommu_set_bounce() - bounce what is whiched from now on, or stop it
+ * hwsim_iommu_set_bounce() - bounce what is mapped from now on, or stop it
  * @mmu: the IOMMU
  * @bounce: whether
  */
