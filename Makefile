@@ -20,7 +20,7 @@ kbuild_vars := W C CF V KCFLAGS KCPPFLAGS KBUILD_EXTRA_SYMBOLS CONFIG_DMASTREAM_
 kbuild_args := $(foreach v,$(kbuild_vars),$(if $($(v)),$(v)="$($(v))"))
 
 .PHONY: all modules lib tools install uninstall modules_install clean help packages \
-	check lint unit kunit selftest demo shell vm debug-kernel
+	check lint unit kunit selftest cost demo shell vm debug-kernel
 
 all: modules lib tools
 
@@ -55,6 +55,10 @@ packages:
 check lint unit kunit selftest:
 	@selftests/check/check $(filter-out check,$@) $(ARGS)
 
+cost:
+	@$(packages) demo
+	@selftests/cost/cost --kernel $(or $(KERNEL),6.1) $(ARGS)
+
 demo:
 	@$(packages) demo
 	@selftests/demo/demo --kernel $(or $(KERNEL),6.1) $(if $(FILE),--file "$(FILE)")
@@ -84,6 +88,7 @@ help:
 	@echo 'make modules_install     dmastream.ko into /lib/modules/RELEASE/updates'
 	@echo
 	@echo "make demo [FILE=f] [KERNEL=6.12]      stream a file between two guests, with proof"
+	@echo 'make cost                             instructions per message, by function'
 	@echo "make vm KERNEL=6.12 NODES=2 RUN='...' run a command on each of some guests"
 	@echo 'make shell KERNEL=6.12 NODES=2        a prompt on each'
 	@echo

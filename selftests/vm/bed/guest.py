@@ -79,6 +79,8 @@ class Guest:
             cmd += ['-accel', 'kvm', '-cpu', 'max']
         else:
             cmd += ['-accel', 'tcg,thread=multi', '-cpu', 'max']
+        if s.plugin:
+            cmd += ['-plugin', s.plugin]
         if s.kernel.debug:
             # the suites in the module take minutes: who wants them appends kunit.enable=1
             append += ['kasan_multi_shot', 'printk.time=1', 'kunit.enable=0']

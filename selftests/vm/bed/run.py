@@ -28,6 +28,7 @@ class Spec:
         self.nodes = args.nodes
         self.kernel = kernels.find(args.kernel)
         self.icount = args.icount
+        self.plugin = args.plugin
         self.accel = 'tcg' if args.icount else kernels.accel(kernels.find('6.1')
                                                              if args.kernel == 'debug' else self.kernel)
         self.scale = (1 if self.accel == 'kvm' else 3) * (4 if self.kernel.debug else 1)
