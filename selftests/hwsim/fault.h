@@ -128,7 +128,7 @@ struct hwsim_fault_ops {
  */
 struct hwsim_faults {
 	unsigned long armed;
-	spinlock_t lock;
+	spinlock_t lock;	/* see above */
 	struct list_head rules;
 	unsigned int next_id;
 	unsigned long due;
