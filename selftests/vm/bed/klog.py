@@ -24,6 +24,9 @@ GOOD_RE = re.compile(
     r'DMA-API: (preallocated|debugging enabled|debugging disabled|total pool)'
     r'|Speculative Store Bypass|RETBleed|Spectre')
 
+# What a kernel says of time that the host took from it.
+STALL_RE = re.compile(r'soft lockup|detected stalls? on CPU|self-detected stall')
+
 STAMP_RE = re.compile(r'^(?:<\d+>)?\[\s*\d+\.\d+\](?:\[\s*[TC]\d+\])?\s*')
 
 
@@ -34,6 +37,7 @@ class Scanner:
         self.allow = [re.compile(a) for a in allow]
         self.bad = []
         self.allowed = 0
+        self.paused = False     # the whole guest stood still for a while
         self._seen = set()
 
     def line(self, text):
@@ -43,7 +47,7 @@ class Scanner:
         if key in self._seen:
             return
         self._seen.add(key)
-        if any(a.search(text) for a in self.allow):
+        if any(a.search(text) for a in self.allow) or self.paused and STALL_RE.search(text):
             self.allowed += 1
         else:
             self.bad.append(text)
