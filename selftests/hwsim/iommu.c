@@ -251,10 +251,10 @@ int hwsim_iommu_read(struct hwsim_iommu *mmu, u64 addr, void *dst, size_t len)
 }
 
 /* Whoever the bytes belong to may want to know that the NIC wrote them. */
-static void hwsim_iommu_wrote(struct hwsim_map *map, u64 addr, size_t n)
+static void hwsim_iommu_wrote(struct hwsim_map *map, void *at, size_t n)
 {
 	if (map->wrote)
-		map->wrote(map->ctx, addr - map->iova, n);
+		map->wrote(map->ctx, at, n);
 }
 
 /**
@@ -283,7 +283,7 @@ int hwsim_iommu_write(struct hwsim_iommu *mmu, u64 addr, const void *src, size_t
 		p = hwsim_iommu_walk(mmu, addr, &n, true, &map, &rep);
 		if (p) {
 			memcpy(p, src, n);
-			hwsim_iommu_wrote(map, addr, n);
+			hwsim_iommu_wrote(map, p, n);
 		}
 		read_unlock_irqrestore(&hwsim_iommu_lock, flags);
 		if (!p) {
@@ -328,7 +328,7 @@ int hwsim_iommu_copy(struct hwsim_iommu *to, u64 daddr,
 			d = hwsim_iommu_walk(to, daddr, &n, true, &map, &wrep);
 		if (d) {
 			memmove(d, s, n);
-			hwsim_iommu_wrote(map, daddr, n);
+			hwsim_iommu_wrote(map, d, n);
 		}
 		read_unlock_irqrestore(&hwsim_iommu_lock, flags);
 		if (!d) {
@@ -345,7 +345,7 @@ int hwsim_iommu_copy(struct hwsim_iommu *to, u64 daddr,
  * @mem: the memory, one run of bytes for the CPU
  * @len: bytes
  * @dir: as for dma_map_single()
- * @wrote: called after each write of the NIC, atomic, or NULL
+ * @wrote: called after each write of the NIC with the bytes in @mem, atomic; or NULL
  * @ctx: for @wrote
  *
  * Never bounced: there is no other way to the bytes that could be synced.

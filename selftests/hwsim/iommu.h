@@ -61,7 +61,7 @@ int hwsim_iommu_copy(struct hwsim_iommu *to, u64 daddr,
 		     struct hwsim_iommu *from, u64 saddr, size_t len);
 
 /* Memory that only NICs reach (hbm.c). */
-typedef void (*hwsim_iommu_wrote_fn)(void *ctx, size_t off, size_t len);
+typedef void (*hwsim_iommu_wrote_fn)(void *ctx, void *at, size_t len);
 dma_addr_t hwsim_iommu_map_raw(struct hwsim_iommu *mmu, void *mem, size_t len,
 			       enum dma_data_direction dir, hwsim_iommu_wrote_fn wrote, void *ctx);
 void hwsim_iommu_unmap_raw(struct hwsim_iommu *mmu, dma_addr_t addr);

@@ -407,7 +407,7 @@ static void iommu_test_sg_bounced(struct kunit *test)
 	iommu_sg(test, true, true, 1);
 }
 
-/* An entry that does not begin with a page does not continue a segment. */
+/* Only where one entry ends with a page and the next begins with one is there no gap. */
 static void iommu_test_sg_gap(struct kunit *test)
 {
 	struct iommu_bed *bed = test->priv;
@@ -419,6 +419,12 @@ static void iommu_test_sg_gap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dma_map_sg(bed->dev, sgl, 4, DMA_TO_DEVICE), 2U);
 	KUNIT_EXPECT_EQ(test, sg_dma_len(&sgl[0]), (unsigned int)(2 * PAGE_SIZE - 1000));
 	KUNIT_EXPECT_EQ(test, offset_in_page(sg_dma_address(&sgl[1])), 8UL);
+	dma_unmap_sg(bed->dev, sgl, 4, DMA_TO_DEVICE);
+	iommu_fill_sg(bed, sgl, 4);
+	sgl[1].length = 100;
+	KUNIT_EXPECT_EQ(test, dma_map_sg(bed->dev, sgl, 4, DMA_TO_DEVICE), 2U);
+	KUNIT_EXPECT_EQ(test, sg_dma_len(&sgl[0]), (unsigned int)(PAGE_SIZE - 1000 + 100));
+	KUNIT_EXPECT_EQ(test, sg_dma_len(&sgl[1]), (unsigned int)(PAGE_SIZE + 500));
 	dma_unmap_sg(bed->dev, sgl, 4, DMA_TO_DEVICE);
 	KUNIT_EXPECT_EQ(test, hwsim_iommu_faults(bed->mmu), 0ULL);
 }
@@ -536,15 +542,16 @@ static void iommu_test_fail(struct kunit *test)
 }
 
 struct iommu_wrote {
-	size_t off, len;
+	void *at;
+	size_t len;
 	int calls;
 };
 
-static void iommu_wrote(void *ctx, size_t off, size_t len)
+static void iommu_wrote(void *ctx, void *at, size_t len)
 {
 	struct iommu_wrote *w = ctx;
 
-	w->off = off;
+	w->at = at;
 	w->len = len;
 	w->calls++;
 }
@@ -562,7 +569,7 @@ static void iommu_test_raw(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hwsim_iommu_write(bed->mmu, a + 17, bed->nic, 1), 0);
 	KUNIT_EXPECT_EQ(test, bed->buf[17], 3);
 	KUNIT_EXPECT_EQ(test, w.calls, 1);
-	KUNIT_EXPECT_EQ(test, w.off, 17UL);
+	KUNIT_EXPECT_PTR_EQ(test, w.at, (void *)(bed->buf + 17));
 	KUNIT_EXPECT_EQ(test, w.len, 1UL);
 	KUNIT_EXPECT_EQ(test, hwsim_iommu_copy(bed->mmu, a + 100, bed->mmu, a + 17, 1), 0);
 	KUNIT_EXPECT_EQ(test, w.calls, 2);
