@@ -592,14 +592,15 @@ static void t_device_goes(struct kunit *test)
 /* The first device that the module uses, and an IPv4 address of it. */
 static int t_find_device(void)
 {
+	static const char *const names[] = { "hw0", "rxe0", "rxe1" };
 	struct ib_device *dev;
 	int i;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		union ib_gid gid;
 		int j;
 
-		dev = ib_device_get_by_name(i ? "rxe1" : "rxe0", RDMA_DRIVER_UNKNOWN);
+		dev = ib_device_get_by_name(names[i], RDMA_DRIVER_UNKNOWN);
 		if (!dev)
 			continue;
 		t_ibdev = dms_ibdev_get(dev);
@@ -616,7 +617,7 @@ static int t_find_device(void)
 			dms_ibdev_put(t_ibdev);
 		t_ibdev = NULL;
 	}
-	pr_err("dms_rdma: no RDMA device rxe0 or rxe1 with an IPv4 address\n");
+	pr_err("dms_rdma: no RDMA device hw0, rxe0 or rxe1 with an IPv4 address\n");
 	return -ENODEV;
 }
 

@@ -129,10 +129,17 @@ static int first_wrong(const int64_t *g, const int64_t *want)
 }
 
 /* What a person wants to see of a failure. */
+static const char *nic_name(void)
+{
+	const char *name = getenv("DMS_RDMA");
+
+	return name ? name : "rxe0";
+}
+
 static void look(void)
 {
 	if (system(DMSCTL " status >&2; grep -sH 'dms-' /proc/[0-9]*/fdinfo/* >&2;"
-		   "grep -s . /sys/class/infiniband/rxe0/ports/1/hw_counters/* | sed 's,.*/,,' >&2;"
+		   "grep -s . /sys/class/infiniband/*/ports/1/hw_counters/* | sed 's,.*/,,' >&2;"
 		   "grep -sH dms_ /proc/[0-9]*/task/*/stack >&2"))
 		return;
 }
@@ -171,11 +178,12 @@ bool life_empty(unsigned int *ms)
 uint64_t life_rnr(void)
 {
 	uint64_t sum = 0;
-	char text[32];
+	char text[32], path[128];
 	glob_t g;
 	size_t i;
 
-	if (glob("/sys/class/infiniband/rxe0/ports/1/hw_counters/*rnr*", 0, NULL, &g))
+	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/*rnr*", nic_name());
+	if (glob(path, 0, NULL, &g))
 		return UINT64_MAX;
 	for (i = 0; i < g.gl_pathc; i++) {
 		FILE *f = fopen(g.gl_pathv[i], "r");
@@ -219,7 +227,11 @@ bool life_posted(void)
 
 void life_qps(char *buf, size_t size)
 {
-	read_command("rdma resource show qp link rxe0/1 | grep -o 'lqpn [0-9]*' | sort", buf, size);
+	char command[128];
+
+	snprintf(command, sizeof(command),
+		 "rdma resource show qp link %s/1 | grep -o 'lqpn [0-9]*' | sort", nic_name());
+	read_command(command, buf, size);
 }
 
 /* ---- processes ---- */

@@ -92,7 +92,7 @@ void life_want(int64_t want[LIFE_GAUGES], int n);
 bool life_settle(const int64_t want[LIFE_GAUGES], unsigned int *ms);
 /* All gauges 0. */
 bool life_empty(unsigned int *ms);
-/* Receiver-not-ready of rxe0, both directions. */
+/* Receiver-not-ready of the node's NIC, both directions. */
 uint64_t life_rnr(void);
 /* Every path has the receives posted that it should have, soon. */
 bool life_posted(void);

@@ -6,10 +6,11 @@
 dir=$(dirname "$0")
 # shellcheck source=selftests/kselftest/life/life.sh
 . "$dir/life.sh"
+rdma=${DMS_RDMA:-rxe0} nic=${DMS_NIC:-rxe}
 
 gids_are_there()
 {
-	[ "$(cat /sys/class/infiniband/rxe0/ports/1/gids/* 2>/dev/null | grep -vc '^0000:0000:0000:0000:0000:0000:0000:0000$')" -ge 3 ]
+	[ "$(cat /sys/class/infiniband/"$rdma"/ports/1/gids/* 2>/dev/null | grep -vc '^0000:0000:0000:0000:0000:0000:0000:0000$')" -ge 3 ]
 }
 
 serve()
@@ -27,7 +28,7 @@ round()
 	$streamer stream "$DMS_ADDR" unplug 8 >"$tmp/stream" &
 	local pid=$!
 	within 20 said "$tmp/stream" up || return 1
-	timeout $((10 * scale)) rdma link delete rxe0 || { echo '# the delete hangs'; return 1; }
+	timeout $((10 * scale)) rdma link delete "$rdma" || { echo '# the delete hangs'; return 1; }
 	within 10 gone "$pid" || { echo '# streams go on without a device'; return 1; }
 	wait "$pid"
 	results=$(sed -n 's/^ended 8 //p' "$tmp/stream")
@@ -35,7 +36,7 @@ round()
 	[ "$(wc -w <<<"$results")" = 8 ] && ! grep -qw 0 <<<"$results" || return 1
 	$streamer once "$DMS_ADDR" unplug >"$tmp/none" && { echo '# a stream without a device'; return 1; }
 	sed 's/^/# without a device: /' "$tmp/none"
-	rdma link add rxe0 type rxe netdev eth0 && within 10 gids_are_there || return 1
+	rdma link add "$rdma" type "$nic" netdev eth0 && within 10 gids_are_there || return 1
 	within 10 "$streamer" once "$DMS_ADDR" unplug
 }
 

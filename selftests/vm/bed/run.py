@@ -37,7 +37,8 @@ class Spec:
         self.mem = args.mem
         self.smp = 1 if args.icount else args.smp
         self.mtu = args.mtu
-        self.rxe = args.rxe
+        self.nic = args.nic if args.rxe else ''
+        self.nic_args = args.nic_args
         self.append = args.append.split()
         self.allow = args.allow
         self.shell = args.shell
@@ -46,19 +47,21 @@ class Spec:
         self.module_args = args.module_args
         self.quiet = args.quiet
         self.tree = base.TOP
-        self.module = None if args.no_module else self.find_module(args.module)
+        self.module = None if args.no_module else self.find_module('dmastream.ko', args.module)
+        self.nic_module = self.find_module('rdma_hwsim.ko') if self.nic == 'hwsim' else ''
         self.initramfs = kernels.initramfs(self.kernel)
         self.commands = [args.run_on.get(n, args.run) for n in range(self.nodes)]
         # the limit on a UNIX socket's name does not leave room for a work tree's
         self.sockets = tempfile.mkdtemp(prefix='dms-vm.')
         self.out = self.make_out(args.out)
 
-    def find_module(self, given):
-        path = given or os.path.join(base.BUILD, 'modules', self.kernel.build_name, 'dmastream.ko')
+    def find_module(self, name, given=None):
+        path = given or os.path.join(base.BUILD, 'modules', self.kernel.build_name, name)
         path = os.path.realpath(path)
         if not os.path.exists(path):
             raise BedError(f'no module for kernel {self.kernel.name} ({path})',
-                           f'make modules KERNEL={self.kernel.name}; or --no-module')
+                           f'make modules KERNEL={self.kernel.name}; or --no-module' if name == 'dmastream.ko'
+                           else f'kmod/build-modules --hwsim {self.kernel.name}')
         if not (path + '/').startswith(self.tree + '/'):
             return path     # the guest sees the host's root as well
         return '/mnt/tree' + path[len(self.tree):]
@@ -89,7 +92,9 @@ class Spec:
             'DMS_ACCEL': 'icount' if self.icount else self.accel,
             'DMS_TIMEOUT_SCALE': self.scale, 'DMS_DEBUG': '1' if self.kernel.debug else '',
             'DMS_QUICK': os.environ.get('DMS_QUICK', ''),
-            'DMS_MTU': self.mtu, 'DMS_RXE': '1' if self.rxe else '',
+            'DMS_MTU': self.mtu, 'DMS_NIC': self.nic,
+            'DMS_RDMA': {'rxe': 'rxe0', 'hwsim': 'hw0'}.get(self.nic, ''),
+            'DMS_NIC_MODULE': self.nic_module, 'DMS_NIC_ARGS': self.nic_args,
             'DMS_MODULE': self.module or '', 'DMS_MODULE_ARGS': self.module_args,
         }
         for n in range(self.nodes):
@@ -139,6 +144,7 @@ class Run:
             if node.isdigit() and int(node) < self.spec.nodes and what in ('kill', 'pause', 'resume'):
                 g = self.guests[int(node)]
                 g.killed |= what == 'kill'
+                self.scan[g].paused |= what == 'pause'
                 self.note(g, f'{what} (asked for)')
                 g.signal(what)
             try:

@@ -112,7 +112,7 @@ def main(spec):
 
 def prompts(spec, r):
     print(f"""
-  {spec.nodes} node(s) up: kernel {spec.kernel.release}, rxe0 on eth0, work tree at /mnt/tree (you are in it).
+  {spec.nodes} node(s) up: kernel {spec.kernel.release}, {spec.nic or 'no'} RDMA device on eth0, work tree at /mnt/tree (you are in it).
   Node n has 10.77.0.<n+1> and fd00:77::<n+1>; $DMS_ADDR and $DMS_PEERS have them.
   Writable and shared with the host: $DMS_OUT = {spec.out}
 """, flush=True)
