@@ -2,6 +2,7 @@
 /* Devices come and go. */
 #include <linux/debugfs.h>
 #include <linux/dma-mapping.h>
+#include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 
 #include "device.h"
@@ -28,6 +29,16 @@ static void fault_event(struct hwsim_faults *faults, enum ib_event_type what)
 	struct hwsim_dev *dev = of_faults(faults);
 	struct ib_event ev = { .device = &dev->ib, .element.port_num = 1, .event = what };
 
+	/*
+	 * The core tells clients of a GID's change only when it made that itself:
+	 * this lets it take all of the netdev's away and put them back.
+	 */
+	if (what == IB_EVENT_GID_CHANGE) {
+		rtnl_lock();
+		call_netdevice_notifiers(NETDEV_CHANGEADDR, dev->port.ndev);
+		rtnl_unlock();
+		return;
+	}
 	ib_dispatch_event(&ev);
 }
 

@@ -276,7 +276,10 @@ static int send_packet(struct hwsim_qp *qp, struct hwsim_swqe *swqe, u32 off, u3
 	return 0;
 }
 
-/* Execute what needs no wire (10.6.4, 10.6.5). */
+/*
+ * Execute what needs no wire (10.6.4, 10.6.5).  When it is not allowed that is a
+ * "memory management operation error", whose name here is of older times (11.6.2).
+ */
 static void execute_local(struct hwsim_qp *qp, struct hwsim_swqe *swqe)
 {
 	int ret;
@@ -287,8 +290,7 @@ static void execute_local(struct hwsim_qp *qp, struct hwsim_swqe *swqe)
 		ret = hwsim_mr_invalidate(qp->dev, qp->ib.pd, swqe->inv, false);
 	swqe->state = HWSIM_SWQE_DONE;
 	if (ret)
-		hwsim_req_fail(qp, swqe, ret == -EACCES ? IB_WC_LOC_ACCESS_ERR :
-							  IB_WC_LOC_QP_OP_ERR);
+		hwsim_req_fail(qp, swqe, IB_WC_MW_BIND_ERR);
 }
 
 static bool may_start(const struct hwsim_qp *qp, const struct hwsim_swqe *swqe)
