@@ -31,7 +31,9 @@ static int place_backwards(const struct hwsim_ref *ref, const struct hwsim_pkt *
 	return 0;
 }
 
-static int place_all(struct hwsim_stash *stash, const struct hwsim_ref *ref)
+/* All but @mine are forgotten then; that one is the caller's. */
+static int place_all(struct hwsim_stash *stash, const struct hwsim_ref *ref,
+		     const struct hwsim_pkt *mine)
 {
 	int ret = 0;
 	u32 i;
@@ -40,7 +42,8 @@ static int place_all(struct hwsim_stash *stash, const struct hwsim_ref *ref)
 		i = get_random_u32() % stash->n--;
 		if (!ret)
 			ret = place_backwards(ref, stash->pkt[i], stash->off[i]);
-		hwsim_pkt_free(stash->pkt[i]);
+		if (stash->pkt[i] != mine)
+			hwsim_pkt_free(stash->pkt[i]);
 		stash->pkt[i] = stash->pkt[stash->n];
 		stash->off[i] = stash->off[stash->n];
 	}
@@ -54,7 +57,7 @@ static int place_all(struct hwsim_stash *stash, const struct hwsim_ref *ref)
  * @pkt: packet
  * @off: where in the message its payload begins
  * @last: the message ends here: when this returns all of it is in place
- * @kept: set when the packet was taken over
+ * @kept: set when the packet was taken over; it is good until the next one comes
  *
  * Return: 0 or what hwsim_ref_write() says, of this packet or one before it.
  */
@@ -67,8 +70,10 @@ int hwsim_stash_land(struct hwsim_stash *stash, const struct hwsim_ref *ref,
 		return hwsim_ref_write(ref, off, pkt->data, pkt->len);
 	stash->pkt[stash->n] = pkt;
 	stash->off[stash->n++] = off;
+	if (last || stash->n == HWSIM_STASH)
+		return place_all(stash, ref, pkt);
 	*kept = true;
-	return last || stash->n == HWSIM_STASH ? place_all(stash, ref) : 0;
+	return 0;
 }
 
 /**
