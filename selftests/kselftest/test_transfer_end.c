@@ -12,6 +12,12 @@
 #include "kt.h"
 #include "peer.h"
 
+/* The kernel's ticks and its clock differ by some per cent in a guest that gets little time. */
+static bool not_before(uint64_t took, uint64_t limit)
+{
+	return took >= limit - limit / 10;
+}
+
 static bool eos_everywhere(void *arg)
 {
 	struct peer_pair *p = arg;
@@ -35,9 +41,20 @@ static bool open_pair(struct peer_pair *p, const char *service)
 
 /* Results of a's sends that are not checked one by one. */
 static struct {
-	unsigned int	delivered, cancelled, reset, unknown, other, in_order;
-	bool		failed;
+	unsigned int	delivered, cancelled, reset, unknown, other;
+	int		last_delivered, first_failed;	/* numbers of messages */
 } ends;
+
+/*
+ * Of the messages, not of their completions: one that was delivered completes when
+ * its keys are taken back, and those that were not delivered have none.
+ */
+static void check_beginning(void)
+{
+	kt_ok(ends.last_delivered < ends.first_failed,
+	      "what is delivered is a beginning (up to %d, without %d)", ends.last_delivered,
+	      ends.first_failed);
+}
 
 static bool take_ends(struct peer_end *e, const struct dmastream_cqe *cqe)
 {
@@ -55,16 +72,23 @@ static bool take_ends(struct peer_end *e, const struct dmastream_cqe *cqe)
 		ends.unknown++;
 	else
 		ends.other++;
-	/* what is delivered is a beginning of what was sent */
-	if (cqe->result < 0)
-		ends.failed = true;
-	else
-		ends.in_order += ends.failed;
+	if (cqe->result >= 0 && req->id > ends.last_delivered)
+		ends.last_delivered = req->id;
+	if (cqe->result < 0 && req->id < ends.first_failed)
+		ends.first_failed = req->id;
 	e->streams[req->stream].tx_out--;
 	e->out--;
 	dmastream_free(e->heap, req->buf);
 	free(req);
 	return true;
+}
+
+static void count_ends(struct peer_end *e)
+{
+	memset(&ends, 0, sizeof(ends));
+	ends.last_delivered = -1;
+	ends.first_failed = 1 << 16;
+	e->other = take_ends;
 }
 
 static void send_mix(struct peer_pair *p, unsigned int n)
@@ -180,15 +204,14 @@ static void close_times_out(void)
 
 	if (!open_pair(&p, "timeout"))
 		return;
-	memset(&ends, 0, sizeof(ends));
-	p.a->other = take_ends;
+	count_ends(p.a);
 	p.b->keep = true;
 	send_mix(&p, 200);
 	begin = kt_now_ns();
 	err = dmastream_stream_close(p.a->ctx, p.a->streams[0].handle, 0, peer_ms(300));
 	took = (kt_now_ns() - begin) / 1000000;
 	kt_is(err, -ETIMEDOUT, "CLOSE when nobody reads");
-	kt_ok(took >= peer_ms(300) && took < peer_ms(2000), "it took %llu ms",
+	kt_ok(not_before(took, peer_ms(300)) && took < peer_ms(2000), "it took %llu ms",
 	      (unsigned long long)took);
 	peer_poll(p.a);
 	kt_is(p.a->out, 0, "each send had its completion when CLOSE returned");
@@ -197,7 +220,7 @@ static void close_times_out(void)
 	      "%u delivered, %u cancelled, %u reset: none unknown", ends.delivered,
 	      ends.cancelled, ends.reset);
 	kt_is(p.b->rx_msgs, ends.delivered, "what is delivered by the sends' word was received");
-	kt_is(ends.in_order, 0, "what is delivered is a beginning");
+	check_beginning();
 	kt_ok(ends.cancelled && ends.delivered, "some of both");
 	kt_is(p.b->streams[0].eos_result, -ECONNRESET, "the reader hears that some are missing");
 	p.a->streams[0].handle = 0;
@@ -212,8 +235,7 @@ static void close_aborts(void)
 
 	if (!open_pair(&p, "abort"))
 		return;
-	memset(&ends, 0, sizeof(ends));
-	p.a->other = take_ends;
+	count_ends(p.a);
 	p.b->keep = true;
 	send_mix(&p, 100);
 	err = dmastream_stream_close(p.a->ctx, p.a->streams[0].handle, DMASTREAM_CLOSE_ABORT, 0);
@@ -222,7 +244,7 @@ static void close_aborts(void)
 	kt_is(p.a->out, 0, "each send had its completion");
 	peer_run(NULL, p.b, eos_everywhere, &p, 20000, "the end of the stream");
 	kt_is(p.b->rx_msgs, ends.delivered, "received what the sends say (%u)", ends.delivered);
-	kt_is(ends.in_order, 0, "what is delivered is a beginning");
+	check_beginning();
 	kt_is(dmastream_stream_query(p.b->ctx, p.b->streams[0].handle, &q), 0, "query of the rest");
 	kt_is(q.state, DMASTREAM_STATE_BROKEN, "its state");
 	kt_is(q.err_class, DMASTREAM_ERR_PEER, "its error class");
@@ -240,8 +262,7 @@ static void close_against_sends(void)
 
 	if (!open_pair(&p, "against"))
 		return;
-	memset(&ends, 0, sizeof(ends));
-	p.a->other = take_ends;
+	count_ends(p.a);
 	send_mix(&p, 100);
 	/* b closes without having read anything */
 	err = dmastream_stream_close(p.b->ctx, p.b->streams[0].handle, 0, peer_ms(5000));
@@ -249,12 +270,150 @@ static void close_against_sends(void)
 	peer_settle(&p, 0, 0);
 	kt_is(ends.delivered + ends.reset + ends.cancelled, 100,
 	      "the other's sends: %u delivered, %u not", ends.delivered, ends.reset);
-	kt_is(ends.in_order, 0, "what is delivered is a beginning");
+	check_beginning();
 	peer_poll(p.b);
 	kt_ok(p.b->rx_msgs == ends.delivered, "%llu were in b's ring",
 	      (unsigned long long)p.b->rx_msgs);
 	kt_is(peer_errors - errors, 0, "contents");
 	p.b->streams[0].handle = 0;
+	peer_pair_close(&p);
+}
+
+/* ---- both sides, each with a message that the other has no landing for ---- */
+
+static struct {
+	unsigned int	nr;
+	int		result[2];
+} closed;
+
+static bool take_close(struct peer_end *e, const struct dmastream_cqe *cqe)
+{
+	(void)e;
+	if (DMASTREAM_CQE_OP(cqe->flags) != DMASTREAM_OP_CLOSE)
+		return false;
+	closed.result[cqe->user_data] = cqe->result;
+	closed.nr++;
+	return true;
+}
+
+static bool close_begins(struct peer_end *e, unsigned int nr)
+{
+	int err = dmastream_stream_close_async(e->ctx, e->streams[0].handle, 0, peer_ms(20000),
+					       nr);
+
+	e->streams[0].handle = 0;
+	return kt_is(err, 0, "CLOSE of side %c begins", 'a' + nr);
+}
+
+static bool closed_all(void *arg)
+{
+	struct peer_pair *p = arg;
+
+	return closed.nr == 2 && !p->a->out && !p->b->out;
+}
+
+static bool is_held(struct peer_end *e)
+{
+	struct dmastream_stream_query q = { 0 };
+
+	return !dmastream_stream_query(e->ctx, e->streams[0].handle, &q) &&
+	       q.waits & DMASTREAM_WAIT_HOLD;
+}
+
+static bool a_held(void *arg)
+{
+	return is_held(((struct peer_pair *)arg)->a);
+}
+
+static bool both_held(void *arg)
+{
+	return a_held(arg) && is_held(((struct peer_pair *)arg)->b);
+}
+
+static bool open_holding(struct peer_pair *p, const char *service)
+{
+	struct peer_cfg cfg = peer_default;
+
+	cfg.large_n = 1;
+	cfg.large_len = 65536;
+	memset(&closed, 0, sizeof(closed));
+	if (peer_pair_open(p, service, &cfg, &cfg) || peer_pair_connect(p, 1)) {
+		kt_ok(false, "pair %s", service);
+		return false;
+	}
+	p->a->keep = true;
+	p->b->keep = true;
+	p->a->other = take_close;
+	p->b->other = take_close;
+	return true;
+}
+
+/* Neither waits for what the other one will never take. */
+static void closes_cross(void)
+{
+	unsigned int errors = peer_errors;
+	uint64_t begin, took;
+	struct peer_pair p;
+
+	if (!open_holding(&p, "cross"))
+		return;
+	peer_prep(p.a, 0, 200000, 0, 0, -EPIPE);
+	peer_prep(p.b, 0, 200000, 0, 0, -EPIPE);
+	peer_submit(p.a);
+	peer_submit(p.b);
+	peer_run(p.a, p.b, both_held, &p, 20000, "HOLD both ways");
+	begin = kt_now_ns();
+	close_begins(p.a, 0);
+	close_begins(p.b, 1);
+	peer_run(p.a, p.b, closed_all, &p, 30000, "two CLOSEs that cross");
+	took = (kt_now_ns() - begin) / 1000000;
+	kt_is(closed.result[0], -ECONNRESET, "CLOSE of a: something was not delivered");
+	/* its send may have been refused before */
+	kt_ok(closed.result[1] == -ECONNRESET || !closed.result[1], "CLOSE of b: likewise (%d)",
+	      closed.result[1]);
+	kt_ok(took < peer_ms(10000), "they did not wait for each other (%llu ms)",
+	      (unsigned long long)took);
+	kt_is(peer_errors - errors, 0, "both sends failed");
+	peer_pair_close(&p);
+}
+
+static bool b_idle(void *arg)
+{
+	return !((struct peer_pair *)arg)->b->out;
+}
+
+static bool a_closed(void *arg)
+{
+	return closed.nr && !((struct peer_pair *)arg)->a->out;
+}
+
+/* a waits for its own message, and takes none; b hears that at once. */
+static void closing_refuses(void)
+{
+	unsigned int errors = peer_errors;
+	struct peer_pair p;
+
+	if (!open_holding(&p, "refuses"))
+		return;
+	peer_prep(p.a, 0, 200000, 0, 0, 200000);
+	peer_submit(p.a);
+	peer_run(p.a, p.b, a_held, &p, 20000, "HOLD");
+	close_begins(p.a, 0);
+	peer_prep(p.b, 0, 100, 0, 0, -EPIPE);
+	peer_prep(p.b, 0, 200000, 0, 0, -EPIPE);
+	peer_submit(p.b);
+	kt_ok(peer_run(p.a, p.b, b_idle, &p, 10000, "sends to a side that closes"),
+	      "they are answered");
+	kt_is(closed.nr, 0, "while CLOSE still waits");
+	p.b->keep = false;
+	peer_give_kept(p.b);
+	peer_run(p.a, p.b, a_closed, &p, 10000, "CLOSE");
+	kt_is(closed.result[0], 0, "its own message was delivered");
+	kt_is(p.b->rx_msgs, 1, "to b");
+	kt_is(p.a->rx_msgs, 0, "nothing was to a");
+	peer_run(p.a, p.b, eos_everywhere, &p, 10000, "the end of the stream");
+	kt_is(p.b->streams[0].eos_result, 0, "b hears of an orderly end");
+	kt_is(peer_errors - errors, 0, "contents and results");
 	peer_pair_close(&p);
 }
 
@@ -294,7 +453,7 @@ static void nobody(void)
 	kt_is(try_connect(e, &addr, "x", 600, &where), -ETIMEDOUT,
 	      "CONNECT to a host that is not there");
 	took = (kt_now_ns() - begin) / 1000000;
-	kt_ok(took >= 600 && took < peer_ms(2000), "after %llu ms",
+	kt_ok(not_before(took, 600) && took < peer_ms(2000), "after %llu ms",
 	      (unsigned long long)took);
 	peer_end_free(e);
 }
@@ -352,7 +511,7 @@ static void accept_waits(void)
 	kt_is(dmastream_accept(p.listener, &opts, peer_ms(200), &handle, NULL), -ETIMEDOUT,
 	      "ACCEPT with a limit");
 	took = (kt_now_ns() - begin) / 1000000;
-	kt_ok(took >= peer_ms(200) && took < peer_ms(1500), "after %llu ms",
+	kt_ok(not_before(took, peer_ms(200)) && took < peer_ms(1500), "after %llu ms",
 	      (unsigned long long)took);
 	peer_pair_close(&p);
 }
@@ -370,6 +529,8 @@ int main(void)
 	close_times_out();
 	close_aborts();
 	close_against_sends();
+	closes_cross();
+	closing_refuses();
 	refusals();
 	accept_waits();
 	peer_check_gauges();
