@@ -147,6 +147,7 @@ struct hwsim_res {
 	u32 npsn;
 	u32 next;	/* sequence number of the next response */
 	bool pending;	/* responses are to be sent */
+	bool again;	/* and have been before: nobody may be waiting for them */
 	bool atomic;
 	u64 va;
 	u32 rkey;

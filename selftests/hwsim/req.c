@@ -111,6 +111,15 @@ void hwsim_req_complete(struct hwsim_qp *qp, struct hwsim_swqe *swqe, enum ib_wc
 		hwsim_qp_complete(qp, to_hwsim_cq(qp->ib.send_cq), &wc, false);
 }
 
+static enum ib_wc_status injected_done(struct hwsim_qp *qp, const struct hwsim_swqe *swqe)
+{
+	enum ib_wc_status status = hwsim_fault_done(&qp->dev->faults, qp->num, swqe->opcode);
+
+	if (status)
+		hwsim_count(&qp->dev->port, HWSIM_INJECTED);
+	return status;
+}
+
 /**
  * hwsim_req_retire() - complete what is done and has nothing undone before it
  * @qp: queue pair
@@ -127,7 +136,7 @@ void hwsim_req_retire(struct hwsim_qp *qp)
 			break;
 		status = swqe->status;
 		if (!status)	/* applied, and reported as failed */
-			status = hwsim_fault_done(&qp->dev->faults, qp->num, swqe->opcode);
+			status = injected_done(qp, swqe);
 		hwsim_req_complete(qp, swqe, status);
 		smp_store_release(&sq->tail, sq->tail + 1);	/* pairs with hwsim_post_send() */
 		if (!status)
@@ -241,6 +250,8 @@ static int send_direct(struct hwsim_qp *qp, struct hwsim_swqe *swqe, const struc
 	hwsim_count(&qp->dev->port, HWSIM_TX_PACKETS);
 	hwsim_count_add(&qp->dev->port, HWSIM_TX_BYTES, len);
 	injected = hwsim_fault_packet(&qp->dev->faults, qp->num);	/* a delay it does not know */
+	if (injected)
+		hwsim_count(&qp->dev->port, HWSIM_INJECTED);
 	if (!to || !to->up || !qp->dev->port.up || injected == HWSIM_FAULT_LOSE)
 		return 0;
 	hwsim_rx(container_of(to, struct hwsim_dev, port), &pkt);

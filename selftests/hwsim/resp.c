@@ -190,6 +190,7 @@ static void end_message(struct hwsim_qp *qp, const struct hwsim_pkt *pkt)
 	if (resp->has_rwqe) {
 		injected = hwsim_fault_recv(&qp->dev->faults, qp->num);
 		if (injected) {
+			hwsim_count(&qp->dev->port, HWSIM_INJECTED);
 			refuse(qp, pkt, HWSIM_NAK_REM_OP, injected);
 			return;
 		}
@@ -238,7 +239,7 @@ static struct hwsim_res *new_res(struct hwsim_qp *qp, const struct hwsim_pkt *pk
 	if (!max)
 		return NULL;
 	res = &resp->res[resp->res_next % max];
-	if (res->pending)
+	if (res->pending && !res->again)
 		return NULL;
 	resp->res_next = (resp->res_next + 1) % max;
 	*res = (struct hwsim_res){ .psn = pkt->psn, .next = pkt->psn, .va = pkt->va,
@@ -362,6 +363,7 @@ static void rx_duplicate(struct hwsim_qp *qp, const struct hwsim_pkt *pkt)
 		if (pkt->va != res->va + off || pkt->rkey != res->rkey ||
 		    pkt->rlen != res->len - off)
 			return;
+		res->again |= !res->pending;
 		res->next = pkt->psn;
 		res->pending = true;
 		break;
@@ -370,6 +372,7 @@ static void rx_duplicate(struct hwsim_qp *qp, const struct hwsim_pkt *pkt)
 		res = hwsim_resp_find(qp, pkt->psn);
 		if (!res || !res->atomic)
 			return;
+		res->again |= !res->pending;
 		res->pending = true;
 		break;
 	default:

@@ -24,11 +24,14 @@ static void fill(struct hwsim_qp *qp, struct hwsim_pkt *pkt, u8 op, u32 psn, u8 
 static void send_direct(struct hwsim_qp *qp, struct hwsim_pkt *pkt)
 {
 	struct hwsim_port *to = hwsim_wire_route(&qp->route, &qp->av.dgid);
+	u32 fault;
 
 	hwsim_count(&qp->dev->port, HWSIM_TX_PACKETS);
 	hwsim_count_add(&qp->dev->port, HWSIM_TX_BYTES, pkt->len);
-	if (!to || !to->up || !qp->dev->port.up ||
-	    hwsim_fault_ack(&qp->dev->faults, qp->num) == HWSIM_FAULT_LOSE)
+	fault = hwsim_fault_ack(&qp->dev->faults, qp->num);
+	if (fault)
+		hwsim_count(&qp->dev->port, HWSIM_INJECTED);
+	if (!to || !to->up || !qp->dev->port.up || fault == HWSIM_FAULT_LOSE)
 		return;
 	hwsim_rx(container_of(to, struct hwsim_dev, port), pkt);
 }

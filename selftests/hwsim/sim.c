@@ -188,8 +188,10 @@ static void set_clock(void)
 {
 	struct timerqueue_node *node = timerqueue_getnext(&agenda);
 
-	if (node)
-		hrtimer_start(&sim_clock, node->expires, HRTIMER_MODE_ABS);
+	if (!node || (hrtimer_is_queued(&sim_clock) &&
+		      hrtimer_get_expires(&sim_clock) == node->expires))
+		return;
+	hrtimer_start(&sim_clock, node->expires, HRTIMER_MODE_ABS);
 }
 
 static void sim_step(struct tasklet_struct *unused)

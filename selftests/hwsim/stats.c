@@ -34,7 +34,7 @@ static const struct rdma_stat_desc descs[HWSIM_STATS] = {
 	[HWSIM_ECN_MARKS]	= { .name = "ecn_marks" },
 	[HWSIM_PFC_PAUSES]	= { .name = "pfc_pauses" },
 	[HWSIM_LINK_DROPS]	= { .name = "link_drops" },
-	[HWSIM_INJECTED]	= { .name = "injected_faults" },
+	[HWSIM_INJECTED]	= { .name = "injected" },
 };
 
 /**

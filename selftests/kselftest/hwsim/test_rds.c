@@ -21,6 +21,7 @@
 
 #define MESSAGES	400
 #define LARGEST		(1 << 20)
+#define SIZES		10
 #define PORT		4400
 
 struct side {
@@ -34,7 +35,7 @@ struct side {
 	struct sockaddr_in peer;
 };
 
-static const unsigned int sizes[] = { 1, 64, 4095, 4096, 4097, 65536, 100000, 8, LARGEST, 777 };
+static const unsigned int sizes[SIZES] = { 1, 64, 4095, 4096, 4097, 65536, 100000, 8, LARGEST, 777 };
 static unsigned char out[LARGEST], in[LARGEST];
 static int failed, number;
 
@@ -47,7 +48,7 @@ static void result(int good, const char *what)
 
 static unsigned int size_of(unsigned int n)
 {
-	return sizes[n % (sizeof(sizes) / sizeof(sizes[0]))];
+	return sizes[n % SIZES];
 }
 
 static void fill(unsigned char *to, unsigned int len, unsigned int n, int who)
@@ -193,6 +194,6 @@ int main(int argc, char **argv)
 		printf("# %s: %llu bytes of messages, %llu by the NIC\n", s[i].dev, s[i].bytes, n);
 		result(s[i].bytes && n >= s[i].bytes, "the NIC sent them");
 	}
-	printf("%d passed, %d failed\n1..%d\n", number - failed, failed, number);
+	printf("%d passed, %d failed, 0 skipped\n", number - failed, failed);
 	return !!failed;
 }
