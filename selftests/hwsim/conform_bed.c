@@ -8,6 +8,7 @@
 #include <rdma/ib_cache.h>
 #include "conform_bed.h"
 #include "iommu.h"
+#include "wire.h"
 
 /* Longer than anything takes, also on the debug kernel under emulation. */
 #define CONF_LIMIT	(60 * HZ)
@@ -90,6 +91,9 @@ static int conf_port_make(struct conf_port *port, const char *name)
 	return port->dev && conf_find_gid(port) ? 0 : -ENODEV;
 }
 
+/* As the module's user had it; while a suite runs all that may be out of order is. */
+static bool conf_permissive, conf_zero_cost;
+
 /**
  * conf_suite_init() - make the two NICs
  * @suite: the suite
@@ -100,6 +104,10 @@ int conf_suite_init(struct kunit_suite *suite)
 {
 	int ret;
 
+	conf_permissive = hwsim_permissive;
+	conf_zero_cost = hwsim_zero_cost;
+	WRITE_ONCE(hwsim_permissive, true);
+	WRITE_ONCE(hwsim_zero_cost, false);
 	ret = conf_port_make(&conf_ports[0], "hwconf_a");
 	return ret ?: conf_port_make(&conf_ports[1], "hwconf_b");
 }
@@ -112,6 +120,8 @@ void conf_suite_exit(struct kunit_suite *suite)
 {
 	int i;
 
+	WRITE_ONCE(hwsim_permissive, conf_permissive);
+	WRITE_ONCE(hwsim_zero_cost, conf_zero_cost);
 	for (i = 0; i < ARRAY_SIZE(conf_ports); i++) {
 		struct conf_port *port = &conf_ports[i];
 
