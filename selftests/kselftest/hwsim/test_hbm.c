@@ -13,9 +13,10 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "hwsim_hbm.h"
+#include "../../hwsim/hwsim_hbm.h"
 
 #define SIZE	(3 << 20)
+#define TESTS	35
 
 static int dev, tests, failed;
 
@@ -130,7 +131,7 @@ int main(void)
 		printf("Bail out! /dev/hwsim_hbm: %s\n", strerror(errno));
 		return 1;
 	}
-	printf("TAP version 13\n");
+	printf("KTAP version 1\n1..%d\n", TESTS);
 	fd = make(SIZE, HWSIM_HBM_P2P | HWSIM_HBM_MOVABLE | HWSIM_HBM_DELAYED);
 	ok(fd >= 0 && (fcntl(fd, F_GETFD) & FD_CLOEXEC), "a buffer");
 	fixed = make(SIZE, 0);
@@ -140,6 +141,5 @@ int main(void)
 	foreign();
 	no_other_way(fd);
 	window(fd);
-	printf("1..%d\n", tests);
-	return failed != 0;
+	return failed || tests != TESTS;
 }
