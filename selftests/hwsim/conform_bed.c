@@ -2,12 +2,17 @@
 /* The bed of the conformance suites; see conform_bed.h. */
 #include <linux/delay.h>
 #include <linux/etherdevice.h>
+#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <linux/scatterlist.h>
 #include <rdma/ib_cache.h>
 #include "conform_bed.h"
+#include "eq.h"
+#include "frame.h"
 #include "iommu.h"
+#include "port.h"
+#include "sim.h"
 #include "wire.h"
 
 /* Longer than anything takes, also on the debug kernel under emulation. */
@@ -108,6 +113,14 @@ int conf_suite_init(struct kunit_suite *suite)
 	conf_zero_cost = hwsim_zero_cost;
 	WRITE_ONCE(hwsim_permissive, true);
 	WRITE_ONCE(hwsim_zero_cost, false);
+	/* 6.1 runs a module's suites before the module's own start: no device is there then */
+	if (THIS_MODULE->state == MODULE_STATE_COMING) {
+		hwsim_eq_init();
+		hwsim_frame_init();
+		ret = hwsim_sim_init() ?: hwsim_device_init() ?: hwsim_netdev_init();
+		if (ret)
+			return ret;
+	}
 	ret = conf_port_make(&conf_ports[0], "hwconf_a");
 	return ret ?: conf_port_make(&conf_ports[1], "hwconf_b");
 }
@@ -132,6 +145,13 @@ void conf_suite_exit(struct kunit_suite *suite)
 			free_netdev(port->ndev);
 		}
 		memset(port, 0, sizeof(*port));
+	}
+	if (THIS_MODULE->state == MODULE_STATE_COMING) {
+		hwsim_netdev_exit();
+		hwsim_frame_exit();
+		hwsim_sim_exit();
+		hwsim_eq_exit();
+		hwsim_device_exit();
 	}
 }
 

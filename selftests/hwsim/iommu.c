@@ -69,7 +69,7 @@ struct hwsim_iommu *hwsim_iommu_create(const char *name)
 	mmu->merge = iommu_merge;
 	/* a window comes back only after all others, for addresses of devices that are gone */
 	window = (unsigned int)atomic_inc_return(&hwsim_windows) % HWSIM_WINDOWS;
-	mmu->base = (window + 1ULL) << HWSIM_WINDOW_SHIFT;
+	mmu->base = HWSIM_WINDOW_BASE + ((u64)window << HWSIM_WINDOW_SHIFT);
 	mmu->next = mmu->base;
 	mmu->pdev = platform_device_register_full(&info);
 	if (IS_ERR(mmu->pdev)) {

@@ -21,7 +21,11 @@
 #define HWSIM_STACK_BITS	8	/* log2 of the hash's buckets */
 #define HWSIM_STACK_LIMIT	4096	/* different stacks that are kept */
 
-/* Each device has 2^48 bytes of bus addresses, from (1 + n) * 2^48 on. */
+/*
+ * Each device has 2^48 bytes of bus addresses, the n-th from 2^57 + n * 2^48 on: above
+ * what processes have with five levels of page tables, too.
+ */
+#define HWSIM_WINDOW_BASE	(1ULL << 57)
 #define HWSIM_WINDOW_SHIFT	48
 #define HWSIM_WINDOWS		1024
 

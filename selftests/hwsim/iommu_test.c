@@ -262,6 +262,7 @@ static void iommu_test_two(struct kunit *test)
 	a = iommu_map(test, bed->buf, PAGE_SIZE, DMA_TO_DEVICE);
 	b = dma_map_single(hwsim_iommu_dev(other), bed->buf + PAGE_SIZE, PAGE_SIZE,
 			   DMA_FROM_DEVICE);
+	KUNIT_EXPECT_FALSE(test, dma_mapping_error(hwsim_iommu_dev(other), b));
 	memset(bed->buf, 0x5a, PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, hwsim_iommu_read(other, a, bed->nic, 1), -EFAULT);
 	iommu_expect(test, other, HWSIM_IOMMU_FAULT_UNKNOWN, 1, 1);
