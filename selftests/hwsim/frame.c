@@ -46,8 +46,15 @@ static_assert(sizeof(struct hwsim_frame) == HWSIM_FRAME_HEADER);
 
 enum { FLAG_SOLICITED = 1, FLAG_ACK = 2, FLAG_ECN = 4 };
 
-/* What waits to be sent; each holds its netdev.  Its own lock, any context. */
-static struct sk_buff_head outgoing;
+/*
+ * What waits to be sent; each holds its netdev.  Its own lock, any context.  Ready
+ * before the module's start: KUnit's suites may run the simulator before that.
+ */
+static struct sk_buff_head outgoing = {
+	.next = (struct sk_buff *)&outgoing,
+	.prev = (struct sk_buff *)&outgoing,
+	.lock = __SPIN_LOCK_UNLOCKED(outgoing.lock),
+};
 
 /**
  * hwsim_frame_send() - have a packet sent as a frame soon
@@ -191,7 +198,6 @@ static struct packet_type frame_type = {
 /** hwsim_frame_init() - listen for frames */
 void hwsim_frame_init(void)
 {
-	skb_queue_head_init(&outgoing);
 	dev_add_pack(&frame_type);
 }
 
