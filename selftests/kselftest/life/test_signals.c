@@ -215,7 +215,8 @@ static void interrupts(unsigned int rounds)
 	    dmastream_listen(w.server.ctx, "signals", 64, 0, &w.l) ||
 	    pthread_create(&t, NULL, shooter, &w))
 		kt_die("open");
-	for (n = 0; n < rounds * 8 && !err && total < rounds; n++) {
+	/* enough of them, and not all in the CONNECT of one stream */
+	for (n = 0; n < rounds * 8 && !err && (total < rounds || !ended[ENTER]); n++) {
 		err = wait_for_nobody(&w);
 		if (!err)
 			err = wait_open(&w, n);
