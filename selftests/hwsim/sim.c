@@ -22,8 +22,12 @@
 #include "sim.h"
 #include "wire.h"
 
-/* Steps in one run of the tasklet before others get a chance. */
-#define HWSIM_BUDGET	1024
+/*
+ * Steps in one run of the tasklet before others get a chance, as a NIC's driver
+ * has a budget: a step may deliver several packets to each port, which takes
+ * milliseconds where every allocation is tracked.
+ */
+#define HWSIM_BUDGET	64
 /* Steps between two looks at the clock. */
 #define HWSIM_CLOCK	8
 
