@@ -429,7 +429,7 @@ enum dms_served dms_tx_serve(struct dms_stream *s, struct dms_build *b)
 
 	if (!s->peer_sid)
 		return DMS_SERVED;
-	dms_drr_turn(&s->drr, DMS_QUANTUM);
+	dms_drr_turn(&s->drr, DMS_QUANTUM, 1);
 	served = tx_keys(s, b);
 	if (served == DMS_SERVED)
 		served = tx_messages(s, b);

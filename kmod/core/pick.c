@@ -23,18 +23,26 @@ void dms_drr_init(struct dms_drr *d)
 /**
  * dms_drr_turn() - the turn of a stream has come
  * @d: its account
- * @quantum: bytes of a turn; 0 counts as 1, so that every debt is paid some day
+ * @quantum: bytes of a turn of weight 1; 0 counts as 1, so that every debt is
+ *	     paid some day
+ * @weight: of the stream, 1 to DMS_DRR_WEIGHT_MAX; what is outside counts as
+ *	    the nearest
  *
- * What a stream could not use of earlier turns, because it had to wait for
- * credits, adds up to one turn at most: else it would come back with a burst.
+ * A turn that was interrupted, because the window was full or a credit was
+ * missing, goes on: what is left of it is all there is.  If it were filled up
+ * again, a stream that finds the window full before its turn is used up, and is
+ * first to be woken when there is room, would be served for ever and the others
+ * never.
  *
  * Context: Any.
  */
-void dms_drr_turn(struct dms_drr *d, u32 quantum)
+void dms_drr_turn(struct dms_drr *d, u32 quantum, u32 weight)
 {
-	s32 q = (s32)clamp_t(u32, quantum, 1, DMS_DRR_QUANTUM_MAX);
+	u32 turn = clamp_t(u32, quantum, 1, DMS_DRR_QUANTUM_MAX) *
+		   clamp_t(u32, weight, 1, DMS_DRR_WEIGHT_MAX);
 
-	d->deficit = min_t(s32, d->deficit + q, q);
+	if (d->deficit <= 0)
+		d->deficit += (s32)turn;
 }
 
 /**

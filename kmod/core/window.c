@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A bound on bytes.  used never exceeds limit.
+ * A bound on bytes.  Nothing is taken that would bring used above limit; used
+ * is above it only after the limit went down, until enough was given back.
  */
 #include <linux/minmax.h>
 
@@ -46,7 +47,7 @@ u64 dms_window_charge(const struct dms_window *w, u64 bytes)
  */
 bool dms_window_take(struct dms_window *w, u64 charge)
 {
-	if (charge > w->limit - w->used)
+	if (charge && (w->used > w->limit || charge > w->limit - w->used))
 		return false;
 	w->used += charge;
 	w->high = max_t(u64, w->high, w->used);
@@ -66,4 +67,16 @@ bool dms_window_take(struct dms_window *w, u64 charge)
 void dms_window_put(struct dms_window *w, u64 charge)
 {
 	w->used -= min_t(u64, charge, w->used);
+}
+
+/**
+ * dms_window_resize() - another limit
+ * @w: window
+ * @limit: bytes; 0 is no bound.  What is out stays charged as it is.
+ *
+ * Context: Any.
+ */
+void dms_window_resize(struct dms_window *w, u64 limit)
+{
+	w->limit = limit;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A bound on bytes: the send window of a path (sent eagerly or announced and
- * not done), the incast budget of a NIC (being pulled).  Fixed for now.
+ * not done), the incast budget of a NIC (being pulled).  delay.h moves a send
+ * window's limit.
  *
  * Something larger than the whole bound passes when nothing else is out, so
  * that it cannot wait for ever; it is then charged the bound alone.
@@ -23,5 +24,7 @@ u64 dms_window_charge(const struct dms_window *w, u64 bytes);
 /* Takes the charge and returns true, or changes nothing. */
 bool dms_window_take(struct dms_window *w, u64 charge);
 void dms_window_put(struct dms_window *w, u64 charge);
+/* What is out may be more than the new limit: nothing is taken until it is less. */
+void dms_window_resize(struct dms_window *w, u64 limit);
 
 #endif /* DMS_CORE_WINDOW_H */

@@ -63,6 +63,35 @@ TEST(window_put_back)
 	EXPECT_TRUE(dms_window_take(&w, 100));
 }
 
+TEST(window_resize)
+{
+	struct dms_window w;
+
+	dms_window_init(&w, 100);
+	EXPECT_TRUE(dms_window_take(&w, 80));
+	dms_window_resize(&w, 50);	/* less than is out: nothing more goes */
+	EXPECT_EQ(w.used, 80);
+	EXPECT_FALSE(dms_window_take(&w, 1));
+	EXPECT_FALSE(dms_window_take(&w, 50));
+	EXPECT_FALSE(dms_window_take(&w, U64_MAX));
+	EXPECT_TRUE(dms_window_take(&w, 0));
+	EXPECT_EQ(w.used, 80);
+	dms_window_put(&w, 30);
+	EXPECT_FALSE(dms_window_take(&w, 1));	/* as much as the limit */
+	dms_window_put(&w, 1);
+	EXPECT_FALSE(dms_window_take(&w, 2));
+	EXPECT_TRUE(dms_window_take(&w, 1));
+	EXPECT_EQ(w.used, 50);
+	EXPECT_EQ(w.high, 80);
+	dms_window_resize(&w, 51);
+	EXPECT_TRUE(dms_window_take(&w, 1));
+	dms_window_resize(&w, 0);	/* no bound */
+	EXPECT_EQ(dms_window_charge(&w, 1000), 0);
+	EXPECT_TRUE(dms_window_take(&w, 0));
+	dms_window_put(&w, 51);
+	EXPECT_EQ(w.used, 0);
+}
+
 TEST(window_random)
 {
 	static u64 out[64];
@@ -96,4 +125,5 @@ TEST(window_random)
 TESTSET(dms_core_window,
 	CASE(window_rows),
 	CASE(window_put_back),
+	CASE(window_resize),
 	CASE(window_random));
