@@ -10,6 +10,7 @@
 #include "../unit/test_seg.c"
 #include "../unit/test_fsm.c"
 #include "../unit/test_pick.c"
+#include "../unit/test_delay.c"
 
 kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_credit_suite,
@@ -17,4 +18,5 @@ kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_ringidx_suite,
 		  &dms_core_seg_suite,
 		  &dms_core_fsm_suite,
-		  &dms_core_pick_suite);
+		  &dms_core_pick_suite,
+		  &dms_core_delay_suite);
