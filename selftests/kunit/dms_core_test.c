@@ -11,6 +11,7 @@
 #include "../unit/test_fsm.c"
 #include "../unit/test_pick.c"
 #include "../unit/test_delay.c"
+#include "../unit/test_pull.c"
 
 kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_credit_suite,
@@ -19,4 +20,5 @@ kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_seg_suite,
 		  &dms_core_fsm_suite,
 		  &dms_core_pick_suite,
-		  &dms_core_delay_suite);
+		  &dms_core_delay_suite,
+		  &dms_core_pull_suite);

@@ -12,5 +12,6 @@ extern const struct dms_test_suite dms_core_seg_suite;
 extern const struct dms_test_suite dms_core_fsm_suite;
 extern const struct dms_test_suite dms_core_pick_suite;
 extern const struct dms_test_suite dms_core_delay_suite;
+extern const struct dms_test_suite dms_core_pull_suite;
 
 #endif /* DMS_SUITES_H */
