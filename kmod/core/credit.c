@@ -30,6 +30,18 @@ void dms_slot_tx_init(struct dms_slot_tx *c, u32 depth)
 }
 
 /**
+ * dms_slot_tx_ceiling() - the peer may post more than it began with
+ * @c: counters
+ * @ceil: most that it ever has posted; not less than the depth of the beginning
+ *
+ * Context: Any.
+ */
+void dms_slot_tx_ceiling(struct dms_slot_tx *c, u32 ceil)
+{
+	c->depth = max_t(u32, c->depth, ceil);
+}
+
+/**
  * dms_slot_tx_avail() - packets that may still be sent
  * @c: counters
  *
@@ -119,6 +131,23 @@ void dms_slot_rx_init(struct dms_slot_rx *c, u32 depth)
 	c->posted = depth;
 	c->told = depth;
 	c->received = 0;
+	c->depth = depth;
+}
+
+/**
+ * dms_slot_rx_resize() - more or fewer receives are kept posted
+ * @c: counters
+ * @depth: how many stay, from now on
+ *
+ * Those that come in addition are then counted by dms_slot_rx_post(); of those that
+ * go, the next packets' are not posted again.  It must be known at once how many
+ * stay: were the old number kept while it goes down, a peer that has spent all
+ * would never be owed half of it, and never hear.
+ *
+ * Context: Any.
+ */
+void dms_slot_rx_resize(struct dms_slot_rx *c, u32 depth)
+{
 	c->depth = depth;
 }
 

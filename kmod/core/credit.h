@@ -17,10 +17,12 @@
 struct dms_slot_tx {
 	u32	sent;		/* packets sent */
 	u32	limit;		/* packets that the peer has receives for, in all */
-	u32	depth;		/* what the peer said it posts */
+	u32	depth;		/* most that the peer has posted at a time */
 };
 
 void dms_slot_tx_init(struct dms_slot_tx *c, u32 depth);
+/* A peer that moves its depth (depth.h): it never has more than @ceil. */
+void dms_slot_tx_ceiling(struct dms_slot_tx *c, u32 ceil);
 u32 dms_slot_tx_avail(const struct dms_slot_tx *c);
 bool dms_slot_tx_data_ok(const struct dms_slot_tx *c);		/* more than the last one */
 bool dms_slot_tx_update_ok(const struct dms_slot_tx *c);
@@ -40,6 +42,7 @@ struct dms_slot_rx {
 };
 
 void dms_slot_rx_init(struct dms_slot_rx *c, u32 depth);
+void dms_slot_rx_resize(struct dms_slot_rx *c, u32 depth);
 /* 0, or -EPROTO: not the next packet, or beyond its credit */
 int dms_slot_rx_packet(struct dms_slot_rx *c, u32 seq);
 void dms_slot_rx_post(struct dms_slot_rx *c, u32 n);

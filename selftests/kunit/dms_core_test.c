@@ -12,6 +12,7 @@
 #include "../unit/test_pick.c"
 #include "../unit/test_delay.c"
 #include "../unit/test_pull.c"
+#include "../unit/test_depth.c"
 
 kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_credit_suite,
@@ -21,4 +22,5 @@ kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_fsm_suite,
 		  &dms_core_pick_suite,
 		  &dms_core_delay_suite,
-		  &dms_core_pull_suite);
+		  &dms_core_pull_suite,
+		  &dms_core_depth_suite);

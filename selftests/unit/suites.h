@@ -13,5 +13,6 @@ extern const struct dms_test_suite dms_core_fsm_suite;
 extern const struct dms_test_suite dms_core_pick_suite;
 extern const struct dms_test_suite dms_core_delay_suite;
 extern const struct dms_test_suite dms_core_pull_suite;
+extern const struct dms_test_suite dms_core_depth_suite;
 
 #endif /* DMS_SUITES_H */
