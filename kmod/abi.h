@@ -126,7 +126,7 @@ DMS_ABI_AT(dmastream_ring_create, map_size, 28);
 DMS_ABI_AT(dmastream_ring_create, sqes_off, 32);
 DMS_ABI_AT(dmastream_ring_create, cqes_off, 36);
 DMS_ABI_AT(dmastream_ring_create, indirect_off, 40);
-DMS_ABI_AT(dmastream_ring_create, reserved, 44);
+DMS_ABI_AT(dmastream_ring_create, poll_idle_us, 44);
 
 DMS_ABI_SIZE(dmastream_addr, 24);
 DMS_ABI_AT(dmastream_addr, family, 0);

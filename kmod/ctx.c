@@ -21,6 +21,7 @@
 #include "group.h"
 #include "listener.h"
 #include "node.h"
+#include "poller.h"
 #include "pool.h"
 #include "ring.h"
 #include "stats.h"
@@ -67,6 +68,7 @@ struct dms_ctx *dms_ctx_create(void)
 		xa_init_flags(&ctx->table[i], XA_FLAGS_ALLOC1);
 	spin_lock_init(&ctx->starved_lock);
 	INIT_LIST_HEAD(&ctx->starved);
+	mutex_init(&ctx->poller_lock);
 	dms_node_ctx_get(node);		/* put in dms_ctx_shutdown() */
 	dms_gauge_inc(DMS_GAUGE_CONTEXTS);
 	return ctx;
@@ -77,6 +79,8 @@ static void ctx_release(struct kref *ref)
 	struct dms_ctx *ctx = container_of(ref, struct dms_ctx, ref);
 
 	/* all tables are empty since the shutdown, and xarrays then have no memory */
+	dms_poller_free(ctx);
+	mutex_destroy(&ctx->poller_lock);
 	kfree(ctx);
 }
 
@@ -145,6 +149,8 @@ void dms_ctx_shutdown(struct dms_ctx *ctx)
 	ctx->dead = true;
 	spin_unlock(&ctx->handles_lock);
 
+	/* first, so that nobody submits any more */
+	dms_poller_stop(ctx);
 	while ((stream = ctx_pop(ctx, DMS_STREAMS)))
 		dms_stream_orphan(stream);
 	while ((listener = ctx_pop(ctx, DMS_LISTENERS))) {

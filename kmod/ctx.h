@@ -11,6 +11,7 @@
 
 #include <linux/kref.h>
 #include <linux/list.h>
+#include <linux/mutex.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
@@ -19,6 +20,7 @@
 struct dms_group;
 struct dms_listener;
 struct dms_node;
+struct dms_poller;
 struct dms_pool;
 struct dms_ring;
 struct dms_stream;
@@ -52,6 +54,8 @@ struct dms_ctx {
 	spinlock_t		starved_lock;	/* innermost */
 	struct list_head	starved;	/* groups whose NEED_KICK is set */
 	u32			nr_starved;
+	struct mutex		poller_lock;	/* the next; its making and its end */
+	struct dms_poller	*poller;	/* set once; stopped by the shutdown */
 };
 
 struct dms_ctx *dms_ctx_create(void);

@@ -167,6 +167,7 @@ static int call_query(struct dms_call *call)
 	BUILD_BUG_ON(sizeof(arg->node) != sizeof(dms_boot_nonce));
 	*arg = (struct dmastream_query) {
 		.abi_version		= DMASTREAM_ABI_VERSION,
+		.features		= DMASTREAM_FEAT_POLL,
 		.sqe_ops		= BIT(DMASTREAM_OP_NOP) | BIT(DMASTREAM_OP_SEND) |
 					  BIT(DMASTREAM_OP_RECV),
 		.sqe_flags		= DMASTREAM_SQE_FLAGS,
@@ -282,8 +283,6 @@ static int call_ring_create(struct dms_call *call)
 	struct dms_ring *ring;
 	int err;
 
-	if (arg->flags || arg->reserved)
-		return -EINVAL;
 	ring = dms_ring_create(call->obj, arg);
 	if (IS_ERR(ring))
 		return PTR_ERR(ring);

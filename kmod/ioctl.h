@@ -13,6 +13,7 @@ struct file;
 /* Limits of one object; DMASTREAM_IOC_QUERY tells them. */
 #define DMS_GROUP_ENTRIES_MAX	65536
 #define DMS_SQ_ENTRIES_MAX	32768
+#define DMS_POLL_IDLE_MAX_US	1000000U	/* a second */
 #define DMS_CQ_ENTRIES_MAX	65536
 #define DMS_INDIRECT_MAX	(8U << 20)	/* bytes of a ring's indirect area */
 #define DMS_BACKLOG_MAX		1024

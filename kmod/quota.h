@@ -11,6 +11,9 @@
 /* -EDQUOT, -ENOMEM */
 int dms_quota_charge(kuid_t uid, u64 bytes);
 void dms_quota_uncharge(kuid_t uid, u64 bytes);
+/* -EDQUOT, -ENOMEM */
+int dms_quota_take_poller(kuid_t uid);
+void dms_quota_put_poller(kuid_t uid);
 u64 dms_quota_limit(void);
 u64 dms_quota_used(kuid_t uid);
 

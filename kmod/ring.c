@@ -13,6 +13,7 @@
  *
  * Waiters.  As in group.c: CQ_KICK is set while somebody waits, and when it goes
  * from 0 to 1, and only then, the queue is looked at again after a full barrier.
+ * A poller that sleeps on a submission without a slot is one who waits, too.
  */
 #include "ring.h"
 
@@ -31,6 +32,7 @@
 
 #include "ctx.h"
 #include "ioctl.h"
+#include "poller.h"
 #include "pool.h"
 #include "quota.h"
 #include "shmem.h"
@@ -51,6 +53,13 @@ static void ring_set_flags(struct dms_ring *ring, u32 flags)
 		return;
 	ring->flags = flags;
 	WRITE_ONCE(ring_shared(ring)->flags, flags);
+}
+
+/* Nobody waits for room any more, perhaps. */
+static void ring_clear_cq_kick(struct dms_ring *ring)
+{
+	if (list_empty(&ring->waiters) && !ring->sq_stuck)
+		ring_set_flags(ring, ring->flags & ~DMASTREAM_RING_CQ_KICK);
 }
 
 /*
@@ -141,7 +150,7 @@ int dms_ring_post_recv(struct dms_ring *ring, const struct dmastream_cqe *cqe,
 		smp_mb();
 		ok = ring_has_room(ring);
 		if (ok)
-			ring_set_flags(ring, ring->flags & ~DMASTREAM_RING_CQ_KICK);
+			ring_clear_cq_kick(ring);
 	}
 	if (ok) {
 		ring_write(ring, cqe);
@@ -185,8 +194,7 @@ void dms_ring_unwait(struct dms_ring *ring, struct dms_ring_waiter *w)
 	queued = w->queued;
 	if (queued) {
 		ring_unqueue(ring, w);
-		if (list_empty(&ring->waiters))
-			ring_set_flags(ring, ring->flags & ~DMASTREAM_RING_CQ_KICK);
+		ring_clear_cq_kick(ring);
 	}
 	spin_unlock(&ring->cq_lock);
 	if (queued)
@@ -228,15 +236,20 @@ bool dms_ring_run_waiters(struct dms_ring *ring)
 		cond_resched();
 		spin_lock(&ring->cq_lock);
 	}
-	more = !list_empty(&ring->waiters);
 	/* nobody waits, and the flag was left on for the one who was served */
-	if (!more)
-		ring_set_flags(ring, ring->flags & ~DMASTREAM_RING_CQ_KICK);
-	more = more && ring_has_room(ring);
+	ring_clear_cq_kick(ring);
+	more = !list_empty(&ring->waiters) && ring_has_room(ring);
 	spin_unlock(&ring->cq_lock);
 	if (more)
 		ring_kick_waiters(ring);
 	return any;
+}
+
+/* A submission that lacked a slot may go: the poller's business. */
+static void ring_unstick(struct dms_ring *ring)
+{
+	if (READ_ONCE(ring->sq_stuck))
+		dms_poller_wake(ring->poller);
 }
 
 static void ring_wake_work(struct work_struct *work)
@@ -244,6 +257,7 @@ static void ring_wake_work(struct work_struct *work)
 	struct dms_ring *ring = container_of(work, struct dms_ring, wake_work);
 
 	dms_ring_run_waiters(ring);
+	ring_unstick(ring);
 	dms_ring_put(ring);	/* got in ring_kick_waiters() */
 }
 
@@ -274,7 +288,7 @@ int dms_ring_reserve(struct dms_ring *ring, u32 n)
 static bool ring_give_back(struct dms_ring *ring, u32 n)
 {
 	dms_cqslots_unreserve(&ring->slots, n);
-	return n && !list_empty(&ring->waiters);
+	return n && (!list_empty(&ring->waiters) || ring->sq_stuck);
 }
 
 /**
@@ -447,6 +461,31 @@ void dms_req_tell(struct dms_req *req, int result, u32 seq)
 	ring_wake(ring);
 }
 
+/**
+ * dms_ring_poller_is() - what the process and others have to know of the poller
+ * @ring: ring; a dead one stays as it is
+ * @asleep: submissions need a call
+ * @stuck: it sleeps although there may be a submission, which lacks a slot
+ *
+ * Context: The poller.
+ */
+void dms_ring_poller_is(struct dms_ring *ring, bool asleep, bool stuck)
+{
+	spin_lock(&ring->cq_lock);
+	if (!ring->dead) {
+		u32 flags = ring->flags & ~DMASTREAM_RING_SQ_KICK;
+
+		if (asleep)
+			flags |= DMASTREAM_RING_SQ_KICK;
+		if (stuck)
+			flags |= DMASTREAM_RING_CQ_KICK;
+		WRITE_ONCE(ring->sq_stuck, stuck);
+		ring_set_flags(ring, flags);
+		ring_clear_cq_kick(ring);
+	}
+	spin_unlock(&ring->cq_lock);
+}
+
 /* ---- users, and the end ---- */
 
 /**
@@ -509,6 +548,7 @@ void dms_ring_shutdown(struct dms_ring *ring)
 		return;
 	}
 	WRITE_ONCE(ring->dead, true);
+	WRITE_ONCE(ring->sq_stuck, false);
 	ring_set_flags(ring, DMASTREAM_RING_DEAD | DMASTREAM_RING_SQ_KICK);
 
 	while (!list_empty(&ring->waiters)) {
@@ -531,6 +571,7 @@ void dms_ring_shutdown(struct dms_ring *ring)
 		spin_lock(&ring->cq_lock);
 	}
 	spin_unlock(&ring->cq_lock);
+	dms_poller_del(ring);
 	/* also those who wait for more completions than there are */
 	wake_up_poll(&ring->wq, EPOLLIN | EPOLLERR | EPOLLHUP);
 }
@@ -688,6 +729,19 @@ static __poll_t ring_poll(struct file *file, poll_table *wait)
 	return mask;
 }
 
+/*
+ * After an ENTER on a polled ring.  What it published and could not submit, for want
+ * of a slot, is left to the poller: the process need not ask again.
+ */
+static void ring_tell_poller(struct dms_ring *ring, u32 to_submit)
+{
+	if (READ_ONCE(ring->sq_stuck) ||
+	    (to_submit && READ_ONCE(ring_shared(ring)->sq_tail) != READ_ONCE(ring->sq_head)))
+		dms_poller_wake(ring->poller);
+	else if (to_submit)
+		dms_poller_arrival(ring->poller);
+}
+
 static int ring_enter(struct dms_call *call)
 {
 	struct dmastream_enter *arg = call->arg;
@@ -708,6 +762,8 @@ static int ring_enter(struct dms_call *call)
 	kicked |= ring_can_serve(ring) && dms_ring_run_waiters(ring);
 	if (kicked)
 		dms_stat_inc(DMS_STAT_KICKS);
+	if (ring->poller)
+		ring_tell_poller(ring, arg->to_submit);
 	if (n < 0)
 		return n;
 	arg->submitted = n;
@@ -720,7 +776,10 @@ static int ring_enter(struct dms_call *call)
 
 static int ring_layout(struct dms_ring *ring, struct dmastream_ring_create *arg)
 {
-	if (!dms_ring_size_ok(arg->sq_entries, DMS_SQ_ENTRIES_MAX) ||
+	if (arg->flags & ~DMASTREAM_RING_FLAGS ||
+	    (arg->poll_idle_us && !(arg->flags & DMASTREAM_RING_POLL)) ||
+	    arg->poll_idle_us > DMS_POLL_IDLE_MAX_US ||
+	    !dms_ring_size_ok(arg->sq_entries, DMS_SQ_ENTRIES_MAX) ||
 	    !dms_ring_size_ok(arg->cq_entries, DMS_CQ_ENTRIES_MAX) ||
 	    arg->cq_entries < 2 || !arg->cq_recv_min ||
 	    arg->cq_recv_min >= arg->cq_entries ||
@@ -775,7 +834,7 @@ static int ring_alloc(struct dms_ring *ring)
  *
  * Context: Process context, may sleep.
  * Return: ring with a reference for the caller, or ERR_PTR: -EINVAL, -EDQUOT,
- * -ENOMEM.
+ * -ENOMEM, and what dms_poller_add() says.
  */
 struct dms_ring *dms_ring_create(struct dms_ctx *ctx, struct dmastream_ring_create *arg)
 {
@@ -791,6 +850,7 @@ struct dms_ring *dms_ring_create(struct dms_ctx *ctx, struct dmastream_ring_crea
 	INIT_LIST_HEAD(&ring->req_free);
 	INIT_LIST_HEAD(&ring->waiters);
 	INIT_LIST_HEAD(&ring->users);
+	INIT_LIST_HEAD(&ring->poll_node);
 	init_waitqueue_head(&ring->wq);
 	INIT_WORK(&ring->wake_work, ring_wake_work);
 	INIT_WORK(&ring->free_work, ring_free_work);
@@ -803,10 +863,18 @@ struct dms_ring *dms_ring_create(struct dms_ctx *ctx, struct dmastream_ring_crea
 		return ERR_PTR(err);
 	}
 	dms_cqslots_init(&ring->slots, ring->cq_entries, arg->cq_recv_min);
-	ring_set_flags(ring, DMASTREAM_RING_SQ_KICK);	/* there is no poller */
+	/* there is no poller, or it sleeps */
+	ring_set_flags(ring, DMASTREAM_RING_SQ_KICK);
 	ring->ctx = ctx;
 	dms_ctx_get(ctx);	/* put in ring_free_work() */
 	dms_gauge_inc(DMS_GAUGE_RINGS);
+	if (arg->flags & DMASTREAM_RING_POLL) {
+		err = dms_poller_add(ctx, ring, arg->poll_idle_us);
+		if (err) {
+			dms_ring_put(ring);
+			return ERR_PTR(err);
+		}
+	}
 	return ring;
 }
 
@@ -861,6 +929,8 @@ static void ring_fdinfo(struct seq_file *m, struct file *file)
 	seq_printf(m, "dms-cq-reserved:\t%u\n", reserved);
 	seq_printf(m, "dms-requests:\t%u\n", out);
 	seq_printf(m, "dms-waiting-streams:\t%u\n", waiters);
+	if (ring->poller)
+		seq_printf(m, "dms-polled-sqes:\t%llu\n", READ_ONCE(ring->polled));
 	seq_printf(m, "dms-dead:\t%d\n", READ_ONCE(ring->dead));
 }
 

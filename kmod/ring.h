@@ -24,6 +24,7 @@
 #include "req.h"
 
 struct dms_ctx;
+struct dms_poller;
 struct dmastream_cqe;
 struct dmastream_ring_create;
 
@@ -56,11 +57,15 @@ struct dms_ring {
 	u32			map_size;
 
 	struct mutex		sq_lock;	/* consumption; process context, outermost */
-	u32			sq_head;	/* own copy; sq_lock */
+	u32			sq_head;	/* own copy; sq_lock; the poller reads it without */
+	struct dms_poller	*poller;	/* set once, with the ring; NULL: not polled */
+	struct list_head	poll_node;	/* poller's list and lock */
+	u64			polled;		/* submissions that the poller consumed; it alone writes */
 
 	/* cq_lock: everything below.  Process context.  Inside stream->lock; innermost. */
 	spinlock_t		cq_lock;
 	bool			dead;
+	bool			sq_stuck;	/* the poller sleeps, and a submission may lack a slot */
 	u32			flags;		/* own copy of DMASTREAM_RING_* */
 	u32			cq_tail;	/* own copy; sleepers read it without the lock */
 	struct dms_cqslots	slots;
@@ -115,5 +120,10 @@ struct dms_req *dms_ring_take_req(struct dms_ring *ring, u32 n, int *err);
 int dms_ring_submit(struct dms_ring *ring, u32 n);
 /* Serves receivers that wait for room; true when there were some. */
 bool dms_ring_run_waiters(struct dms_ring *ring);
+
+/* What the poller does with a ring; true when submissions were consumed. */
+bool dms_ring_poll(struct dms_ring *ring);
+bool dms_ring_poll_sleep(struct dms_ring *ring);
+void dms_ring_poller_is(struct dms_ring *ring, bool asleep, bool stuck);
 
 #endif /* DMS_RING_H */

@@ -28,6 +28,9 @@
 #include "stats.h"
 #include "stream.h"
 
+/* Submissions that the poller consumes before it looks at its next ring. */
+#define DMS_POLL_BATCH	64
+
 struct submit {
 	struct dms_ring		*ring;
 	struct dms_submit_batch	batch;
@@ -267,7 +270,7 @@ int dms_ring_submit(struct dms_ring *ring, u32 n)
 		err = submit_one(&sub, ring->sq_head);
 		if (err)
 			break;
-		ring->sq_head++;
+		WRITE_ONCE(ring->sq_head, ring->sq_head + 1);
 		/*
 		 * release: with the acquire load of the head in
 		 * dmastream_sq_pending(); the process may write the entry
@@ -279,4 +282,63 @@ int dms_ring_submit(struct dms_ring *ring, u32 n)
 	mutex_unlock(&ring->sq_lock);
 	dms_submit_flush(&sub.batch);
 	return done ? done : err;
+}
+
+/* ---- the poller's side ---- */
+
+static int poll_submit(struct dms_ring *ring)
+{
+	int n = dms_ring_submit(ring, DMS_POLL_BATCH);
+
+	if (n > 0) {
+		dms_stat_add(DMS_STAT_POLLED_SQES, n);
+		WRITE_ONCE(ring->polled, ring->polled + n);
+	}
+	return n;
+}
+
+/**
+ * dms_ring_poll() - a visit of the poller
+ * @ring: ring, of which the caller has a reference
+ *
+ * Context: The poller, no lock held.
+ * Return: true when something was consumed.
+ */
+bool dms_ring_poll(struct dms_ring *ring)
+{
+	const struct dmastream_ring_shared *shared = ring->mem;
+
+	if (READ_ONCE(ring->flags) & DMASTREAM_RING_SQ_KICK)
+		dms_ring_poller_is(ring, false, false);
+	/* the acquire of an entry's contents is dms_ring_submit()'s */
+	if (READ_ONCE(shared->sq_tail) == READ_ONCE(ring->sq_head))
+		return false;
+	return poll_submit(ring) > 0;
+}
+
+/**
+ * dms_ring_poll_sleep() - the poller is about to sleep
+ * @ring: ring, of which the caller has a reference
+ *
+ * From here on the process calls when it submits.  A submission that is there
+ * and lacks a slot keeps CQ_KICK set besides: the process calls when it has
+ * reaped, and a slot that comes back otherwise wakes the poller.
+ *
+ * Context: The poller, no lock held.
+ * Return: true when something was consumed: the poller does not sleep.
+ */
+bool dms_ring_poll_sleep(struct dms_ring *ring)
+{
+	int n;
+
+	dms_ring_poller_is(ring, true, true);
+	/*
+	 * full barrier: with those of dmastream_submit() and
+	 * dmastream_cq_advance(), between their index and their look at the flags
+	 */
+	smp_mb();
+	n = poll_submit(ring);
+	if (n != -EAGAIN)
+		dms_ring_poller_is(ring, true, false);
+	return n > 0;
 }

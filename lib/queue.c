@@ -38,43 +38,67 @@ static void ring_init(struct dmastream__ring *ring, void *map,
 	hot->fd = arg->fd;
 }
 
-int dmastream_ring_create(struct dmastream *ctx, uint32_t sq_entries,
-			  uint32_t cq_entries, uint32_t cq_recv_min,
-			  struct dmastream_ring **out)
+static int ring_create(struct dmastream *ctx, struct dmastream_ring_create *arg,
+		       struct dmastream_ring **out)
 {
-	struct dmastream_ring_create arg = {
-		.sq_entries = dmastream__pow2(sq_entries),
-		.cq_entries = dmastream__pow2(cq_entries),
-		.cq_recv_min = cq_recv_min,
-	};
 	struct dmastream__ring *ring;
 	void *map = NULL;
 	int ret;
 
 	*out = NULL;
-	if (!cq_recv_min)
-		arg.cq_recv_min = arg.cq_entries > 4 ? arg.cq_entries / 4 : 1;
+	arg->sq_entries = dmastream__pow2(arg->sq_entries);
+	arg->cq_entries = dmastream__pow2(arg->cq_entries);
+	if (!arg->cq_recv_min)
+		arg->cq_recv_min = arg->cq_entries > 4 ? arg->cq_entries / 4 : 1;
 	ring = calloc(1, sizeof(*ring));
 	if (!ring)
 		return -ENOMEM;
-	ring->hot.vec_slots = ring_vec_slots(ctx, arg.sq_entries);
-	arg.indirect_bytes = arg.sq_entries * ring->hot.vec_slots *
-			     (uint32_t)sizeof(struct dmastream_vec);
-	ret = dmastream__ioctl(ctx->fd, DMASTREAM_IOC_RING_CREATE, &arg);
+	ring->hot.vec_slots = ring_vec_slots(ctx, arg->sq_entries);
+	arg->indirect_bytes = arg->sq_entries * ring->hot.vec_slots *
+			      (uint32_t)sizeof(struct dmastream_vec);
+	ret = dmastream__ioctl(ctx->fd, DMASTREAM_IOC_RING_CREATE, arg);
 	if (ret)
 		goto free_ring;
-	ret = dmastream__map(arg.fd, arg.map_size, &map);
+	ret = dmastream__map(arg->fd, arg->map_size, &map);
 	if (ret)
 		goto close_fd;
-	ring_init(ring, map, &arg);
+	ring_init(ring, map, arg);
 	*out = &ring->hot;
 	return 0;
 
 close_fd:
-	close(arg.fd);
+	close(arg->fd);
 free_ring:
 	free(ring);
 	return ret;
+}
+
+int dmastream_ring_create(struct dmastream *ctx, uint32_t sq_entries,
+			  uint32_t cq_entries, uint32_t cq_recv_min,
+			  struct dmastream_ring **ring)
+{
+	struct dmastream_ring_create arg = {
+		.sq_entries = sq_entries,
+		.cq_entries = cq_entries,
+		.cq_recv_min = cq_recv_min,
+	};
+
+	return ring_create(ctx, &arg, ring);
+}
+
+int dmastream_ring_create_polled(struct dmastream *ctx, uint32_t sq_entries,
+				 uint32_t cq_entries, uint32_t cq_recv_min,
+				 uint32_t idle_us, struct dmastream_ring **ring)
+{
+	struct dmastream_ring_create arg = {
+		.sq_entries = sq_entries,
+		.cq_entries = cq_entries,
+		.cq_recv_min = cq_recv_min,
+		.flags = DMASTREAM_RING_POLL,
+		.poll_idle_us = idle_us,
+	};
+
+	return ring_create(ctx, &arg, ring);
 }
 
 /* Ends the streams that complete on it. */
@@ -128,6 +152,10 @@ int dmastream_submit_and_wait(struct dmastream_ring *ring, uint32_t min_complete
 	dmastream_store_release(&ring->shared->sq_tail, ring->sq_next);
 	if (dmastream_cq_ready(ring) >= min_complete)
 		return dmastream_submit(ring);
+	/* a poller that is awake takes them; who came to sleep is no rival to it */
+	dmastream_full_barrier();
+	if (!(dmastream_load_relaxed(&ring->shared->flags) & DMASTREAM_RING_SQ_KICK))
+		pending = 0;
 	return dmastream_enter(ring, pending, min_complete, deadline_ns);
 }
 

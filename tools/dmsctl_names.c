@@ -53,6 +53,9 @@ static const struct name counters[] = {
 	[DMASTREAM_CTR_RESETS_RX] = { "resets_rx", "stream resets received" },
 	[DMASTREAM_CTR_REFUSED_BY_PEER] = { "refused_by_peer", "refusals that peers gave" },
 	[DMASTREAM_CTR_TX_PACKED] = { "tx_packed", "eager messages that shared their packet" },
+	[DMASTREAM_CTR_POLLED_SQES] = { "polled_sqes", "submissions that polling threads consumed" },
+	[DMASTREAM_CTR_POLL_SLEEPS] = { "poll_sleeps", "polling threads went to sleep" },
+	[DMASTREAM_CTR_POLL_WAKES] = { "poll_wakes", "polling threads woken by a system call" },
 };
 
 static const char *const gauges[] = {

@@ -142,6 +142,9 @@ uint32_t dmastream_group_handle(const struct dmastream_group *group);
 int dmastream_ring_create(struct dmastream *ctx, uint32_t sq_entries,
 			  uint32_t cq_entries, uint32_t cq_recv_min,
 			  struct dmastream_ring **ring);
+int dmastream_ring_create_polled(struct dmastream *ctx, uint32_t sq_entries,
+				 uint32_t cq_entries, uint32_t cq_recv_min,
+				 uint32_t idle_us, struct dmastream_ring **ring);
 int dmastream_ring_close(struct dmastream_ring *ring);
 uint32_t dmastream_ring_handle(const struct dmastream_ring *ring);
 int dmastream_ring_fd(const struct dmastream_ring *ring);

@@ -246,16 +246,11 @@ struct kt_ring {
 	unsigned char			*map;
 };
 
-static KT_UNUSED int kt_ring(int ctx, struct kt_ring *r, uint32_t sq, uint32_t cq,
-			     uint32_t recv_min, uint32_t indirect)
+/* r->arg says what is wanted. */
+static KT_UNUSED int kt_ring_make(int ctx, struct kt_ring *r)
 {
 	int err;
 
-	memset(r, 0, sizeof(*r));
-	r->arg.sq_entries = sq;
-	r->arg.cq_entries = cq;
-	r->arg.cq_recv_min = recv_min;
-	r->arg.indirect_bytes = indirect;
 	err = kt_ioctl(ctx, DMASTREAM_IOC_RING_CREATE, &r->arg);
 	if (err)
 		return err;
@@ -267,6 +262,17 @@ static KT_UNUSED int kt_ring(int ctx, struct kt_ring *r, uint32_t sq, uint32_t c
 	r->sqes = (void *)(r->map + r->arg.sqes_off);
 	r->cqes = (void *)(r->map + r->arg.cqes_off);
 	return 0;
+}
+
+static KT_UNUSED int kt_ring(int ctx, struct kt_ring *r, uint32_t sq, uint32_t cq,
+			     uint32_t recv_min, uint32_t indirect)
+{
+	memset(r, 0, sizeof(*r));
+	r->arg.sq_entries = sq;
+	r->arg.cq_entries = cq;
+	r->arg.cq_recv_min = recv_min;
+	r->arg.indirect_bytes = indirect;
+	return kt_ring_make(ctx, r);
 }
 
 static KT_UNUSED void kt_ring_close(struct kt_ring *r)

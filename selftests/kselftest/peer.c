@@ -88,6 +88,7 @@ static void end_groups(struct peer_end *e)
 struct peer_end *peer_end_new(const struct peer_cfg *cfg)
 {
 	struct peer_end *e = calloc(1, sizeof(*e));
+	uint32_t poll_us = peer_polled() ? 500 : cfg->poll_us;
 	uint64_t land, size;
 
 	e->cfg = *cfg;
@@ -104,7 +105,11 @@ struct peer_end *peer_end_new(const struct peer_cfg *cfg)
 	if (dmastream_heap_create(&e->heap) ||
 	    (cfg->tx_bytes && dmastream_heap_add(e->heap, e->pool, land, size - land)))
 		kt_die("heap");
-	errno = -dmastream_ring_create(e->ctx, cfg->sq, cfg->cq, cfg->recv_min, &e->ring);
+	if (poll_us)
+		errno = -dmastream_ring_create_polled(e->ctx, cfg->sq, cfg->cq, cfg->recv_min,
+						      poll_us, &e->ring);
+	else
+		errno = -dmastream_ring_create(e->ctx, cfg->sq, cfg->cq, cfg->recv_min, &e->ring);
 	if (errno)
 		kt_die("ring");
 	end_groups(e);

@@ -27,6 +27,7 @@ struct peer_cfg {
 	uint32_t	large_n, large_len;	/* large_n 0: no large group */
 	uint32_t	sq, cq, recv_min;
 	uint64_t	tx_bytes;		/* room for what is sent and posted */
+	uint32_t	poll_us;		/* not 0: a polled ring, of that idle time */
 };
 
 struct peer_stream {
@@ -95,6 +96,8 @@ __attribute__((format(printf, 1, 2))) void peer_fail(const char *fmt, ...);
 void peer_watchdog(unsigned int seconds);
 /* For the watchdog: what is waited for now. */
 __attribute__((format(printf, 1, 2))) void peer_waits_for(const char *fmt, ...);
+/* $PEER_POLL: every end has a polled ring; the same program, submitting without calls. */
+bool peer_polled(void);
 bool peer_two_nodes(void);
 bool peer_has_a(void);
 bool peer_has_b(void);

@@ -102,6 +102,13 @@ void peer_watchdog(unsigned int seconds)
 	alarm(seconds * kt_scale());
 }
 
+bool peer_polled(void)
+{
+	const char *s = getenv("PEER_POLL");
+
+	return s && *s;
+}
+
 uint64_t peer_ms(unsigned int ms)
 {
 	return ms * kt_scale();
@@ -328,6 +335,9 @@ void peer_check_gauges(void)
 	kt_is(peer_value(status, "counters", "protocol_errors") - protocol_errors, 0,
 	      "protocol errors");
 	kt_is(peer_rnr(), 0, "RNR of the NIC at the end");
+	if (peer_polled())
+		kt_ok(peer_value(status, "counters", "polled_sqes") > 0,
+		      "a polling thread consumed submissions");
 	free(status);
 }
 

@@ -13,6 +13,7 @@
 #include "../unit/test_delay.c"
 #include "../unit/test_pull.c"
 #include "../unit/test_depth.c"
+#include "../unit/test_spin.c"
 
 kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_credit_suite,
@@ -23,4 +24,5 @@ kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_pick_suite,
 		  &dms_core_delay_suite,
 		  &dms_core_pull_suite,
-		  &dms_core_depth_suite);
+		  &dms_core_depth_suite,
+		  &dms_core_spin_suite);

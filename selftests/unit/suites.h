@@ -14,5 +14,6 @@ extern const struct dms_test_suite dms_core_pick_suite;
 extern const struct dms_test_suite dms_core_delay_suite;
 extern const struct dms_test_suite dms_core_pull_suite;
 extern const struct dms_test_suite dms_core_depth_suite;
+extern const struct dms_test_suite dms_core_spin_suite;
 
 #endif /* DMS_SUITES_H */

@@ -157,7 +157,7 @@ struct dmastream_cqe {
 
 /** DMASTREAM_RING_CQ_KICK: completions wait for room: after reaping, call ENTER */
 #define DMASTREAM_RING_CQ_KICK	(1U << 0)
-/** DMASTREAM_RING_SQ_KICK: the poller sleeps: after submitting, call ENTER (always set while there is no poller) */
+/** DMASTREAM_RING_SQ_KICK: the poller sleeps: after submitting, call ENTER (always set on a ring that is not polled) */
 #define DMASTREAM_RING_SQ_KICK	(1U << 1)
 /** DMASTREAM_RING_DEAD: the context is gone; ENTER answers -ENODEV */
 #define DMASTREAM_RING_DEAD	(1U << 2)
@@ -227,11 +227,14 @@ struct dmastream_group_shared {
  * ---- Requests on /dev/dmastream -------------------------------------------
  */
 
+/** DMASTREAM_FEAT_POLL: rings can have DMASTREAM_RING_POLL */
+#define DMASTREAM_FEAT_POLL	(1ULL << 0)
+
 /**
  * struct dmastream_query - what this kernel has
  * @flags: zero
  * @abi_version: out: DMASTREAM_ABI_VERSION
- * @features: out: zero for now
+ * @features: out: DMASTREAM_FEAT_*
  * @sqe_ops: out: bit n is set when operation n can be submitted
  * @sqe_flags: out: valid DMASTREAM_SQE_*
  * @stream_flags: out: valid DMASTREAM_STREAM_*
@@ -339,20 +342,33 @@ struct dmastream_group_create {
 };
 
 /**
+ * DMASTREAM_RING_POLL: a thread of the kernel consumes submissions while
+ * DMASTREAM_RING_SQ_KICK is clear, and no call is needed.  It sleeps when
+ * nothing comes.  All such rings of a context share one thread
+ */
+#define DMASTREAM_RING_POLL	(1U << 0)
+#define DMASTREAM_RING_FLAGS	DMASTREAM_RING_POLL
+
+/**
  * struct dmastream_ring_create - new pair of submission and completion queues
  * @sq_entries: in: a power of two
  * @cq_entries: in: a power of two, at least 2
  * @cq_recv_min: in: completions that submissions can never take, 1 to
  *               cq_entries - 1
  * @indirect_bytes: in: size of the indirect area, may be 0
- * @flags: zero
+ * @flags: in: DMASTREAM_RING_POLL, or zero
  * @fd: out: file descriptor: mmap() @map_size bytes at offset 0, poll(), ENTER
  * @ring: out: handle
  * @map_size: out: bytes to map
  * @sqes_off: out: where the submissions begin
  * @cqes_off: out: where the completions begin
  * @indirect_off: out: where the indirect area begins
- * @reserved: zero
+ * @poll_idle_us: in: with DMASTREAM_RING_POLL: how long the thread looks for
+ *                submissions before it sleeps, in microseconds, at most
+ *                1,000,000; 0: as the module is configured.  The first polled
+ *                ring of a context decides
+ *
+ * -EDQUOT: over the user's quota of memory, or of polling threads.
  */
 struct dmastream_ring_create {
 	__u32		sq_entries;
@@ -366,7 +382,7 @@ struct dmastream_ring_create {
 	__u32		sqes_off;
 	__u32		cqes_off;
 	__u32		indirect_off;
-	__u32		reserved;
+	__u32		poll_idle_us;
 };
 
 /**

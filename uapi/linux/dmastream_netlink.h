@@ -200,6 +200,9 @@ enum dmastream_counter {
 	DMASTREAM_CTR_RESETS_RX		= 38,
 	DMASTREAM_CTR_REFUSED_BY_PEER	= 39,
 	DMASTREAM_CTR_TX_PACKED		= 40,	/* eager messages that shared their packet */
+	DMASTREAM_CTR_POLLED_SQES	= 41,	/* submissions that a polling thread consumed */
+	DMASTREAM_CTR_POLL_SLEEPS	= 42,	/* polling threads that went to sleep */
+	DMASTREAM_CTR_POLL_WAKES	= 43,	/* polling threads that ENTER woke */
 	DMASTREAM_CTR_END
 };
 
