@@ -149,12 +149,11 @@ static struct dms_landing *group_next(struct dms_group *group)
 	list_del_init(&l->node);
 	l->filled = 0;
 	l->issued = 0;
-	/* put in dms_group_return() or _done(); the group's reference lets it begin */
+	/* put in group_put_landings(); the group's reference lets it begin */
 	if (WARN_ON_ONCE(!dms_pool_tryget_transfer(group->pool))) {
 		list_add(&l->node, &group->free);
 		return NULL;
 	}
-	kref_get(&group->ref);	/* likewise */
 	group->taken++;
 	dms_gauge_inc(DMS_GAUGE_LANDINGS_TAKEN);
 	return l;
@@ -201,28 +200,13 @@ static void group_recall_work(struct work_struct *work)
 	dms_group_put(group);
 }
 
-/**
- * dms_group_take() - a landing buffer
- * @group: group, of which the caller has a reference
- * @w: queued when there is none, or others wait already; may be NULL
- *
- * Context: Process context; stream->lock may be held.
- * Return: landing, which is given back with dms_group_return() or
- * dms_group_done(), or NULL.  A dead group gives and queues nothing.
+/*
+ * There is none: the waiter is queued, unless one came just now.  The lock is
+ * held.
  */
-struct dms_landing *dms_group_take(struct dms_group *group, struct dms_group_waiter *w)
+static struct dms_landing *group_wait(struct dms_group *group, struct dms_group_waiter *w)
 {
-	struct dms_landing *l = NULL;
-
-	spin_lock(&group->lock);
-	if (group->dead)
-		goto unlock;
-	if (list_empty(&group->waiters) || (w && w->turn))
-		l = group_next(group);
-	if (w)
-		w->turn = false;
-	if (l || !w || w->queued)
-		goto unlock;
+	struct dms_landing *l;
 
 	if (!(group->flags & DMASTREAM_GROUP_KICK)) {
 		group_set_kick(group, true);
@@ -234,7 +218,7 @@ struct dms_landing *dms_group_take(struct dms_group *group, struct dms_group_wai
 		l = group_next(group);
 		if (l) {
 			group_set_kick(group, false);
-			goto unlock;
+			return l;
 		}
 	}
 	w->get(w);
@@ -244,8 +228,69 @@ struct dms_landing *dms_group_take(struct dms_group *group, struct dms_group_wai
 	dms_stat_inc(DMS_STAT_LANDING_STALLS);
 	if (group->nr_users > 1)
 		group_recall(group);
+	return NULL;
+}
+
+/**
+ * dms_group_take_some() - landing buffers
+ * @group: group, of which the caller has a reference until it has given them back
+ * @n: most that are wanted, not 0
+ * @w: queued when there is none, or others wait already; may be NULL
+ * @to: they are added to it
+ *
+ * Context: Process context; stream->lock may be held.
+ * Return: how many there are.  They are given back with dms_group_return() or
+ * dms_group_done().  A dead group gives and queues nothing.
+ */
+u32 dms_group_take_some(struct dms_group *group, u32 n, struct dms_group_waiter *w,
+			struct list_head *to)
+{
+	struct dms_landing *l;
+	u32 got = 0;
+
+	spin_lock(&group->lock);
+	if (group->dead)
+		goto unlock;
+	if (list_empty(&group->waiters) || (w && w->turn)) {
+		while (got < n && (l = group_next(group))) {
+			list_add_tail(&l->node, to);
+			got++;
+			/* who passes those that wait does so once */
+			if (!list_empty(&group->waiters))
+				break;
+		}
+	}
+	if (w)
+		w->turn = false;
+	if (got || !w || w->queued)
+		goto unlock;
+	l = group_wait(group, w);
+	if (l) {
+		list_add_tail(&l->node, to);
+		got = 1;
+	}
 unlock:
 	spin_unlock(&group->lock);
+	return got;
+}
+
+/**
+ * dms_group_take() - a landing buffer
+ * @group: as for dms_group_take_some()
+ * @w: likewise
+ *
+ * Context: Process context; stream->lock may be held.
+ * Return: landing, or NULL.
+ */
+struct dms_landing *dms_group_take(struct dms_group *group, struct dms_group_waiter *w)
+{
+	struct dms_landing *l;
+	LIST_HEAD(one);
+
+	if (!dms_group_take_some(group, 1, w, &one))
+		return NULL;
+	l = list_first_entry(&one, struct dms_landing, node);
+	list_del_init(&l->node);
 	return l;
 }
 
@@ -348,55 +393,77 @@ void dms_group_kick(struct dms_group *group)
 	group_run(group);
 }
 
-/* A landing leaves its stream, for @list. */
-static void group_put_landing(struct dms_landing *l, bool used)
+/* Landings of one group leave their stream. */
+static void group_put_landings(struct list_head *list, bool used)
 {
+	struct dms_landing *l = list_first_entry(list, struct dms_landing, node);
 	struct dms_group *group = l->group;
 	bool wake;
+	u32 n = 0;
 
 	if (WARN_ON_ONCE(!group))	/* of a RECV */
 		return;
+	/* the group has a reference on the pool, and its caller one on the group */
+	list_for_each_entry(l, list, node) {
+		dms_pool_put_transfer(group->pool);	/* got in group_next() */
+		n++;
+	}
 	spin_lock(&group->lock);
-	group->taken--;
+	group->taken -= n;
 	if (used || group->dead) {
-		list_add(&l->node, &group->free);
+		list_splice_init(list, &group->free);
 	} else {
-		list_add_tail(&l->node, &group->returned);
-		group->nr_returned++;
+		list_splice_tail_init(list, &group->returned);
+		group->nr_returned += n;
 	}
 	/* also when it was used: perhaps there was no free place for the next one */
 	wake = !list_empty(&group->waiters) && group_has_some(group);
 	spin_unlock(&group->lock);
 
-	dms_gauge_dec(DMS_GAUGE_LANDINGS_TAKEN);
+	dms_gauge_add(DMS_GAUGE_LANDINGS_TAKEN, -(s64)n);
 	if (wake)
 		group_wake(group);
-	dms_pool_put_transfer(group->pool);	/* got in group_next() */
-	dms_group_put(group);			/* likewise */
 }
 
 /**
  * dms_group_return() - it was not used
- * @landing: from dms_group_take(); the buffer stays with the kernel, for the
- *           next who takes one
+ * @landing: taken, on no list; the buffer stays with the kernel, for the next who
+ *           takes one
  *
- * Context: Process context; stream->lock may be held.
+ * Context: Process context; stream->lock may be held.  The caller has a reference
+ * on the group.
  */
 void dms_group_return(struct dms_landing *landing)
 {
-	group_put_landing(landing, false);
+	LIST_HEAD(one);
+
+	list_add(&landing->node, &one);
+	group_put_landings(&one, false);
 }
 
 /**
  * dms_group_done() - it was used
- * @landing: from dms_group_take(); its completion is in the ring, or its stream
- *           has died
+ * @landing: taken, on no list; its completion is in the ring, or its stream has died
  *
- * Context: Process context; stream->lock may be held.
+ * Context: as dms_group_return().
  */
 void dms_group_done(struct dms_landing *landing)
 {
-	group_put_landing(landing, true);
+	LIST_HEAD(one);
+
+	list_add(&landing->node, &one);
+	dms_group_done_some(&one);
+}
+
+/**
+ * dms_group_done_some() - they were used
+ * @landings: of one group, not empty; empty on return
+ *
+ * Context: as dms_group_return().
+ */
+void dms_group_done_some(struct list_head *landings)
+{
+	group_put_landings(landings, true);
 }
 
 /**

@@ -6,7 +6,7 @@
  * A landing that was taken is a kernel object from a fixed set (as many as the
  * ring has entries), checked once, and holds a transfer reference on the pool.
  * Lifetime of the group: kref: its file, its handle, each stream that names
- * it, each landing taken.  When the file is released the group is dead: no
+ * it, and so each landing taken, which a stream has.  When the file is released the group is dead: no
  * landing is taken any more, and the streams that name it are aborted (through
  * the waiters' and users' callbacks).
  */
@@ -139,11 +139,15 @@ void dms_group_del_user(struct dms_group *group, struct dms_group_user *u);
  * get NULL and queue behind.  stream->lock may be held.
  */
 struct dms_landing *dms_group_take(struct dms_group *group, struct dms_group_waiter *w);
+/* Several, added to @to; how many.  With @w: it is queued only when there is none at all. */
+u32 dms_group_take_some(struct dms_group *group, u32 n, struct dms_group_waiter *w,
+			struct list_head *to);
 void dms_group_unwait(struct dms_group *group, struct dms_group_waiter *w);
 /* Not used: the buffer stays with the kernel, for the next who takes one. */
 void dms_group_return(struct dms_landing *landing);
 /* Used: its completion is in the ring (or its stream has died), the process has it back. */
 void dms_group_done(struct dms_landing *landing);
+void dms_group_done_some(struct list_head *landings);	/* of one group, not empty */
 /* Buffers that could be taken now, about. */
 u32 dms_group_available(struct dms_group *group);
 /* The context ends: as if the file had been released; the file may stay. */

@@ -579,6 +579,7 @@ static enum dms_rule path_rx_head(struct dms_path *path, const struct dms_pkt *p
  */
 bool dms_path_rx(struct dms_path *path, const void *buf, u32 len)
 {
+	struct dms_proto_run run = { .path = path };
 	struct dms_pkt_cursor cur;
 	struct dms_frame frame = {};
 	enum dms_rule rule;
@@ -592,8 +593,9 @@ bool dms_path_rx(struct dms_path *path, const void *buf, u32 len)
 		rule = path_rx_head(path, &cur.pkt);
 	while (!rule && dms_wire_pkt_next(&cur, &frame)) {
 		dms_stat_inc(DMS_STAT_RX_FRAMES);
-		rule = dms_proto_frame(path, &frame);
+		rule = dms_proto_frame(&run, &frame);
 	}
+	dms_proto_end(&run);
 	if (rule) {
 		path_protocol_error(path, rule, frame.type);
 		return false;

@@ -119,34 +119,84 @@ out:
 	return reason ? refuse(path, f->a, reason) : DMS_RULE_NONE;
 }
 
+/*
+ * Delivers what the frames so far brought.  Not later than a frame of another kind:
+ * an end that follows data must find it delivered.
+ */
+static void run_deliver(struct dms_proto_run *run)
+{
+	if (!run->data)
+		return;
+	run->data = false;
+	dms_rx_run_end(run->stream);
+}
+
+/**
+ * dms_proto_end() - no frame follows for now
+ * @run: as begun, or after frames; as begun afterwards
+ *
+ * Context: process, no lock held.
+ */
+void dms_proto_end(struct dms_proto_run *run)
+{
+	struct dms_stream *s = run->stream;
+
+	if (!s)
+		return;
+	run_deliver(run);
+	run->stream = NULL;
+	dms_stream_kick(s);
+	dms_stream_put(s);		/* of dms_session_stream() */
+}
+
+/*
+ * The stream that a frame is for, whose reference is the run's.  A frame for an
+ * id that is not in use, or is on another path, breaks the protocol: an id is
+ * free only after RESET and RESET_ACK, and nothing follows those.
+ */
+static struct dms_stream *run_stream(struct dms_proto_run *run, u32 id)
+{
+	struct dms_stream *s = run->stream;
+
+	if (s && s->sid == id)
+		return s;
+	dms_proto_end(run);
+	s = dms_session_stream(run->path->session, id);
+	if (s && s->path != run->path) {
+		dms_stream_put(s);
+		s = NULL;
+	}
+	run->stream = s;
+	return s;
+}
+
 /**
  * dms_proto_frame() - handle one frame
- * @path: on which it came
+ * @run: of the packet; to be ended with dms_proto_end()
  * @f: parsed, lengths checked
  *
- * A frame for an id that is not in use, or is on another path, breaks the
- * protocol: an id is free only after RESET and RESET_ACK, and nothing follows
- * those.
+ * Frames that follow each other are mostly for one stream: it is looked up, its
+ * messages are delivered, and it is scheduled once for all of them.
+ *
+ * Context: process, no lock held.
+ * Return: the rule that was broken, or DMS_RULE_NONE.
  */
-enum dms_rule dms_proto_frame(struct dms_path *path, const struct dms_frame *f)
+enum dms_rule dms_proto_frame(struct dms_proto_run *run, const struct dms_frame *f)
 {
 	struct dms_stream *s;
-	enum dms_rule rule;
 
 	if (f->type == DMS_F_NOP)
 		return DMS_RULE_NONE;
 	if (f->type == DMS_F_CONNECT)
-		return connect(path, f);
+		return connect(run->path, f);
 	if (f->type >= DMS_F_MAX || !handlers[f->type])
 		return DMS_RULE_TYPE;
-
-	s = dms_session_stream(path->session, f->stream);
+	s = run_stream(run, f->stream);
 	if (!s)
 		return DMS_RULE_STREAM;
-	if (s->path == path)
-		rule = handlers[f->type](s, f);
+	if (f->type == DMS_F_DATA)
+		run->data = true;
 	else
-		rule = DMS_RULE_STREAM;
-	dms_stream_put(s);
-	return rule;
+		run_deliver(run);
+	return handlers[f->type](s, f);
 }

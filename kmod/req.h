@@ -4,7 +4,7 @@
  * fixed set of them, so that submitting allocates nothing.
  *
  * It completes exactly once (a split one: result, then notification); it holds
- * its ring, its stream, and a transfer on its pool until then.
+ * its stream, which has the ring, and a transfer on its pool until then.
  */
 #ifndef DMS_REQ_H
 #define DMS_REQ_H
@@ -22,7 +22,8 @@ struct dms_stream;
 struct dms_pool;
 
 struct dms_req {
-	struct list_head	node;		/* ring->req_free, or a list of the stream (stream->lock) */
+	/* ring->req_free, the submitter's, or a list of the stream (stream->lock) */
+	struct list_head	node;
 	struct dms_ring		*ring;
 	struct dms_stream	*stream;	/* reference, NULL for NOP */
 	struct dms_pool		*pool;		/* transfer held, NULL for an empty message */
@@ -57,11 +58,13 @@ struct dms_req {
  * The last completion: @result as in struct dmastream_cqe, @cqe_flags besides
  * the operation, @seq of the message, @tag (RECV).  With MORE told before, this
  * is the NOTIFY (result of the first is repeated).  Silent success posts
- * nothing.  Drops stream, pool and ring.  Process context; stream->lock may be
+ * nothing.  Drops stream and pool.  Process context; stream->lock may be
  * held by a caller that has a reference of its own on the stream (and so on its
  * ring); it does not sleep.
  */
 void dms_req_complete(struct dms_req *req, int result, u32 cqe_flags, u32 seq, u64 tag);
+/* Several SENDs of one stream, of which the caller has a reference: result and seq are theirs. */
+void dms_reqs_complete(struct list_head *reqs);
 /* Split SEND: tells the result now, the buffer follows.  As above; stream->lock is held. */
 void dms_req_tell(struct dms_req *req, int result, u32 seq);
 

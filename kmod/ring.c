@@ -120,25 +120,44 @@ static void ring_kick_waiters(struct dms_ring *ring)
 /* ---- receives ---- */
 
 /**
- * dms_ring_post_recv() - a completion that no submission reserved
+ * dms_ring_recv_begin() - completions of receives are to follow
  * @ring: ring, of which the caller has a reference
+ *
+ * Context: Process context; stream->lock may be held.
+ */
+void dms_ring_recv_begin(struct dms_ring *ring) __acquires(&ring->cq_lock)
+{
+	spin_lock(&ring->cq_lock);
+}
+
+/**
+ * dms_ring_recv_end() - no more
+ * @ring: ring
+ * @any: there was one that got its slot
+ */
+void dms_ring_recv_end(struct dms_ring *ring, bool any) __releases(&ring->cq_lock)
+{
+	spin_unlock(&ring->cq_lock);
+	if (any)
+		ring_wake(ring);
+}
+
+/**
+ * dms_ring_recv() - a completion that no submission reserved
+ * @ring: between dms_ring_recv_begin() and _end()
  * @cqe: completion
  * @w: queued when there is no slot, or others wait already
  *
- * Context: Process context; stream->lock may be held.
  * Return: 0: it is in the queue, or dropped because the ring is dead; -EAGAIN:
  * the waiter is queued.
  */
-int dms_ring_post_recv(struct dms_ring *ring, const struct dmastream_cqe *cqe,
-		       struct dms_ring_waiter *w)
+int dms_ring_recv(struct dms_ring *ring, const struct dmastream_cqe *cqe,
+		  struct dms_ring_waiter *w)
 {
 	bool ok;
 
-	spin_lock(&ring->cq_lock);
-	if (ring->dead) {
-		spin_unlock(&ring->cq_lock);
+	if (ring->dead)
 		return 0;
-	}
 	ok = (list_empty(&ring->waiters) || w->turn) && ring_has_room(ring);
 	w->turn = false;
 	if (!ok && !w->queued && !(ring->flags & DMASTREAM_RING_CQ_KICK)) {
@@ -154,18 +173,36 @@ int dms_ring_post_recv(struct dms_ring *ring, const struct dmastream_cqe *cqe,
 	}
 	if (ok) {
 		ring_write(ring, cqe);
-	} else if (!w->queued) {
+		return 0;
+	}
+	if (!w->queued) {
 		w->get(w);
 		w->queued = true;
 		list_add_tail(&w->node, &ring->waiters);
 		ring->nr_waiters++;
 		dms_stat_inc(DMS_STAT_CQ_FULL_WAITS);
 	}
-	spin_unlock(&ring->cq_lock);
-	if (!ok)
-		return -EAGAIN;
-	ring_wake(ring);
-	return 0;
+	return -EAGAIN;
+}
+
+/**
+ * dms_ring_post_recv() - one completion of a receive
+ * @ring: as for dms_ring_recv_begin()
+ * @cqe: as for dms_ring_recv()
+ * @w: likewise
+ *
+ * Context: Process context; stream->lock may be held.
+ * Return: as dms_ring_recv().
+ */
+int dms_ring_post_recv(struct dms_ring *ring, const struct dmastream_cqe *cqe,
+		       struct dms_ring_waiter *w)
+{
+	int err;
+
+	dms_ring_recv_begin(ring);
+	err = dms_ring_recv(ring, cqe, w);
+	dms_ring_recv_end(ring, !err);
+	return err;
 }
 
 /* cq_lock is held; the waiter's reference is the caller's. */
@@ -329,41 +366,78 @@ void dms_ring_post_reserved(struct dms_ring *ring, const struct dmastream_cqe *c
 /* ---- requests ---- */
 
 /**
- * dms_ring_take_req() - a request, with the slots for its completions
- * @ring: ring; the request gets a reference of its own
- * @n: slots, at least 1
- * @err: out: why there is none
+ * dms_ring_take_reqs() - requests, with the slots for their completions
+ * @ring: ring, of which the caller has a reference as long as they are out, or
+ *	  until each has a stream, which has one
+ * @n: most that are wanted
+ * @slots: of each, at least 1
+ * @reqs: out: they are added, with ring and slots set
+ * @err: out: why there is none: -EAGAIN, -ENODEV
  *
  * There are as many requests as slots, and each holds a slot as long as it is
  * out, so that who gets slots gets a request.
  *
  * Context: Process context.
- * Return: request with ring and slots set, or NULL: -EAGAIN, -ENODEV.
+ * Return: how many there are, fewer than @n when there are no more slots.
  */
-struct dms_req *dms_ring_take_req(struct dms_ring *ring, u32 n, int *err)
+u32 dms_ring_take_reqs(struct dms_ring *ring, u32 n, u32 slots, struct list_head *reqs,
+		       int *err)
 {
-	struct dms_req *req = NULL;
+	u32 occupied, taken;
 
-	spin_lock(&ring->cq_lock);
-	*err = -ENODEV;
-	if (ring->dead)
-		goto unlock;
 	*err = -EAGAIN;
-	if (!dms_cqslots_reserve(&ring->slots, ring_occupied(ring), n))
-		goto unlock;
-	req = list_first_entry_or_null(&ring->req_free, struct dms_req, node);
-	if (WARN_ON_ONCE(!req)) {
-		dms_cqslots_unreserve(&ring->slots, n);
-		goto unlock;
+	spin_lock(&ring->cq_lock);
+	if (ring->dead) {
+		*err = -ENODEV;
+		n = 0;
 	}
-	list_del_init(&req->node);
-	ring->nr_reqs_out++;
-	req->slots = n;
-	dms_ring_get(ring);	/* put in dms_req_complete() */
-	dms_gauge_inc(DMS_GAUGE_REQS_IN_FLIGHT);
-unlock:
+	occupied = ring_occupied(ring);
+	for (taken = 0; taken < n; taken++) {
+		struct dms_req *req;
+
+		if (!dms_cqslots_reserve(&ring->slots, occupied, slots))
+			break;
+		req = list_first_entry_or_null(&ring->req_free, struct dms_req, node);
+		if (WARN_ON_ONCE(!req)) {
+			dms_cqslots_unreserve(&ring->slots, slots);
+			break;
+		}
+		list_move_tail(&req->node, reqs);
+		req->slots = slots;
+	}
+	ring->nr_reqs_out += taken;
 	spin_unlock(&ring->cq_lock);
-	return req;
+	dms_gauge_add(DMS_GAUGE_REQS_IN_FLIGHT, taken);
+	return taken;
+}
+
+/**
+ * dms_ring_give_reqs() - requests that were not needed
+ * @ring: ring
+ * @reqs: from dms_ring_take_reqs(), unused; empty afterwards
+ *
+ * Context: Process context.
+ */
+void dms_ring_give_reqs(struct dms_ring *ring, struct list_head *reqs)
+{
+	struct dms_req *req;
+	bool kick = false;
+	u32 n = 0;
+
+	if (list_empty(reqs))
+		return;
+	spin_lock(&ring->cq_lock);
+	list_for_each_entry(req, reqs, node) {
+		kick |= ring_give_back(ring, req->slots);
+		req->slots = 0;
+		n++;
+	}
+	list_splice_init(reqs, &ring->req_free);
+	ring->nr_reqs_out -= n;
+	spin_unlock(&ring->cq_lock);
+	dms_gauge_add(DMS_GAUGE_REQS_IN_FLIGHT, -(s64)n);
+	if (kick)
+		ring_kick_waiters(ring);
 }
 
 static void req_cqe(const struct dms_req *req, struct dmastream_cqe *cqe, int result,
@@ -377,30 +451,18 @@ static void req_cqe(const struct dms_req *req, struct dmastream_cqe *cqe, int re
 	cqe->tag = tag;
 }
 
-/**
- * dms_req_complete() - the last completion of a request
- * @req: request, on no list; it is another one's on return
- * @result: as in struct dmastream_cqe; ignored for a NOTIFY, which says again
- *          what was told
- * @cqe_flags: besides the operation
- * @seq: number of the message
- * @tag: of a RECV
- *
- * Drops what the request holds of stream, pool and ring; after the completion, so
- * that the last put of a stream is never under cq_lock.
- *
- * Context: Process context; stream->lock may be held by a caller that has a
- * reference of its own on the stream.
- */
-void dms_req_complete(struct dms_req *req, int result, u32 cqe_flags, u32 seq, u64 tag)
+/* What is to be done when cq_lock is gone. */
+#define REQ_WAKE	BIT(0)
+#define REQ_KICK	BIT(1)
+
+/* cq_lock is held: the last completion of a request, which is free then. */
+static u32 req_end(struct dms_req *req, int result, u32 cqe_flags, u32 seq, u64 tag)
 {
-	struct dms_stream *stream = req->stream;
-	struct dms_pool *pool = req->pool;
 	struct dms_ring *ring = req->ring;
 	struct dmastream_cqe cqe;
-	bool post, kick;
+	bool post;
+	u32 todo;
 
-	spin_lock(&ring->cq_lock);
 	if (req->told) {
 		result = req->told_result;
 		cqe_flags |= DMASTREAM_CQE_NOTIFY;
@@ -410,24 +472,90 @@ void dms_req_complete(struct dms_req *req, int result, u32 cqe_flags, u32 seq, u
 		req_cqe(req, &cqe, result, cqe_flags, seq, tag);
 		ring_write(ring, &cqe);
 	}
+	todo = post ? REQ_WAKE : 0;
 	/* the slot that was written is occupied now; what is over is free */
 	dms_cqslots_unreserve(&ring->slots, post);
-	kick = ring_give_back(ring, req->slots - post);
+	if (ring_give_back(ring, req->slots - post))
+		todo |= REQ_KICK;
 	req->slots = 0;
-	list_add(&req->node, &ring->req_free);
 	ring->nr_reqs_out--;
+	return todo;
+}
+
+static void ring_todo(struct dms_ring *ring, u32 todo)
+{
+	if (todo & REQ_WAKE)
+		ring_wake(ring);
+	if (todo & REQ_KICK)
+		ring_kick_waiters(ring);
+}
+
+/**
+ * dms_req_complete() - the last completion of a request
+ * @req: request, on no list; it is another one's on return
+ * @result: as in struct dmastream_cqe; ignored for a NOTIFY, which says again
+ *          what was told
+ * @cqe_flags: besides the operation
+ * @seq: number of the message
+ * @tag: of a RECV
+ *
+ * Drops what the request holds of stream and pool; after the completion, so that
+ * the last put of a stream, and with it of a ring, is never under cq_lock.
+ *
+ * Context: Process context; stream->lock may be held by a caller that has a
+ * reference of its own on the stream.
+ */
+void dms_req_complete(struct dms_req *req, int result, u32 cqe_flags, u32 seq, u64 tag)
+{
+	struct dms_stream *stream = req->stream;
+	struct dms_pool *pool = req->pool;
+	struct dms_ring *ring = req->ring;
+	u32 todo;
+
+	spin_lock(&ring->cq_lock);
+	todo = req_end(req, result, cqe_flags, seq, tag);
+	list_add(&req->node, &ring->req_free);
 	spin_unlock(&ring->cq_lock);
 
 	dms_gauge_dec(DMS_GAUGE_REQS_IN_FLIGHT);
-	if (post)
-		ring_wake(ring);
-	if (kick)
-		ring_kick_waiters(ring);
+	ring_todo(ring, todo);
 	if (pool)
 		dms_pool_put_transfer(pool);
 	if (stream)
 		dms_stream_put(stream);
-	dms_ring_put(ring);	/* got in dms_ring_take_req() */
+}
+
+/**
+ * dms_reqs_complete() - the last completions of several SENDs
+ * @reqs: requests of one stream, result and seq set; not empty; on no list afterwards
+ *
+ * As dms_req_complete() of each, under one hold of cq_lock.  What they hold is
+ * dropped first: of the stream the caller has a reference of its own, and so the
+ * ring lives, and a pool is not asked for by its number of transfers.
+ *
+ * Context: Process context; stream->lock may be held.
+ */
+void dms_reqs_complete(struct list_head *reqs)
+{
+	struct dms_req *req = list_first_entry(reqs, struct dms_req, node);
+	struct dms_ring *ring = req->ring;
+	u32 todo = 0, n = 0;
+
+	list_for_each_entry(req, reqs, node) {
+		if (req->pool)
+			dms_pool_put_transfer(req->pool);
+		dms_stream_put(req->stream);
+	}
+	spin_lock(&ring->cq_lock);
+	list_for_each_entry(req, reqs, node) {
+		todo |= req_end(req, req->result, 0, req->seq, 0);
+		n++;
+	}
+	list_splice_init(reqs, &ring->req_free);
+	spin_unlock(&ring->cq_lock);
+
+	dms_gauge_add(DMS_GAUGE_REQS_IN_FLIGHT, -(s64)n);
+	ring_todo(ring, todo);
 }
 
 /**

@@ -4,8 +4,8 @@
  * with a process.  All acquire and release on that memory is in ring.c (and,
  * for groups, group.c); the contract is in Documentation/ring-ordering.rst.
  *
- * Lifetime: kref: its file, its handle, each stream that completes on it, each
- * request in flight.  When the file is released, or the context ends, the ring
+ * Lifetime: kref: its file, its handle, each stream that completes on it, and so
+ * each request in flight, which has the stream.  When the file is released, or the context ends, the ring
  * is dead: completions are dropped, and the streams on it are aborted.
  */
 #ifndef DMS_RING_H
@@ -101,6 +101,11 @@ void dms_ring_del_user(struct dms_ring *ring, struct dms_ring_user *u);
  */
 int dms_ring_post_recv(struct dms_ring *ring, const struct dmastream_cqe *cqe,
 		       struct dms_ring_waiter *w);
+/* Several: cq_lock is held from begin to end. */
+void dms_ring_recv_begin(struct dms_ring *ring);
+int dms_ring_recv(struct dms_ring *ring, const struct dmastream_cqe *cqe,
+		  struct dms_ring_waiter *w);
+void dms_ring_recv_end(struct dms_ring *ring, bool any);
 void dms_ring_unwait(struct dms_ring *ring, struct dms_ring_waiter *w);
 
 /* Reserve slots for completions that an ioctl asked for: -EAGAIN, -ENODEV. */
@@ -114,8 +119,10 @@ void dms_ring_post_reserved(struct dms_ring *ring, const struct dmastream_cqe *c
  */
 struct dmastream_enter;
 
-/* A request with @n slots; NULL and -EAGAIN (no slot) or -ENODEV. */
-struct dms_req *dms_ring_take_req(struct dms_ring *ring, u32 n, int *err);
+/* Up to @n requests with so many slots each; 0 and -EAGAIN (no slot) or -ENODEV. */
+u32 dms_ring_take_reqs(struct dms_ring *ring, u32 n, u32 slots, struct list_head *reqs,
+		       int *err);
+void dms_ring_give_reqs(struct dms_ring *ring, struct list_head *reqs);
 /* Consumes up to @n submissions: how many, or -EINVAL, -EAGAIN, -ENODEV, -ERESTARTSYS. */
 int dms_ring_submit(struct dms_ring *ring, u32 n);
 /* Serves receivers that wait for room; true when there were some. */

@@ -438,6 +438,17 @@ enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
 
 /* ---- what a process asks ---- */
 
+static void batch_pump(struct dms_submit_batch *batch)
+{
+	u32 i;
+
+	for (i = 0; i < batch->nr; i++) {
+		dms_path_pump(batch->path[i]);
+		dms_path_put(batch->path[i]);	/* of batch_add() */
+	}
+	batch->nr = 0;
+}
+
 /*
  * Pumping is put off to the end of the batch for all paths, not only while one
  * path follows itself: the streams of one peer alternate between its queue
@@ -451,15 +462,74 @@ static void batch_add(struct dms_submit_batch *batch, struct dms_path *path)
 		if (batch->path[i] == path)
 			return;
 	if (batch->nr == DMS_BATCH_PATHS)
-		dms_submit_flush(batch);
-	dms_path_get(path);		/* put in dms_submit_flush() */
+		batch_pump(batch);
+	dms_path_get(path);		/* put in batch_pump() */
 	batch->path[batch->nr++] = path;
+}
+
+/**
+ * dms_submit_give() - give the requests that were gathered to their stream
+ * @batch: keeps the paths; what the stream refuses ends with the error
+ *
+ * Context: process, no lock of ours but the ring's sq_lock held.
+ */
+void dms_submit_give(struct dms_submit_batch *batch)
+{
+	struct dms_stream *s = batch->stream;
+	struct dms_req *req, *next;
+	LIST_HEAD(refused);
+	u32 taken = 0;
+	int err;
+
+	if (!s)
+		return;
+	spin_lock(&s->lock);
+	list_for_each_entry_safe(req, next, &batch->reqs, node) {
+		err = req->op == DMASTREAM_OP_SEND ? dms_tx_take(s, req) :
+						     dms_rx_take(s, req);
+		if (err) {
+			req->result = err;
+			list_move_tail(&req->node, &refused);
+		} else {
+			taken++;
+		}
+	}
+	spin_unlock(&s->lock);
+	batch->nr_reqs = 0;
+	batch->mapped = NULL;
+	batch->stream = NULL;
+	list_for_each_entry_safe(req, next, &refused, node) {
+		list_del_init(&req->node);
+		dms_stat_inc(DMS_STAT_BAD_SQES);
+		dms_req_complete(req, req->result, 0, 0, 0);
+	}
+	if (taken) {
+		batch_add(batch, s->path);
+		dms_mux_ready(s);
+	}
+	dms_stream_put(s);		/* of dms_stream_submit() */
+}
+
+/**
+ * dms_submit_begin() - an empty batch
+ * @batch: to be ended with dms_submit_flush()
+ */
+void dms_submit_begin(struct dms_submit_batch *batch)
+{
+	batch->stream = NULL;
+	INIT_LIST_HEAD(&batch->reqs);
+	batch->nr_reqs = 0;
+	batch->mapped = NULL;
+	batch->nr = 0;
 }
 
 /**
  * dms_stream_submit() - take a SEND or RECV
  * @req: checked by the ring; its references go with its completion
- * @batch: gathers what is to be scheduled
+ * @batch: gathers what is to be given to the stream and scheduled
+ *
+ * That a pool is mapped is known of the one before: that one's request still is in
+ * the batch, and holds a transfer on it.
  *
  * Context: process, may sleep (a pool may have to be mapped on the NIC).
  * Return: 0, or an error with which the caller completes it.
@@ -472,21 +542,21 @@ int dms_stream_submit(struct dms_req *req, struct dms_submit_batch *batch)
 
 	if (!path)
 		return -ENOTCONN;
-	if (req->pool) {
+	if (batch->stream != s || batch->nr_reqs == DMS_BATCH_REQS) {
+		dms_submit_give(batch);
+		/* once given, requests may complete at any moment, and their references go */
+		dms_stream_get(s);	/* put in dms_submit_give() */
+		batch->stream = s;
+	}
+	if (req->pool && req->pool != batch->mapped) {
 		err = path->ops->map_pool(path, req->pool);
 		if (err)
 			return err;
+		batch->mapped = req->pool;
 	}
-	/* Once taken, it may complete at any moment, and its reference goes with it. */
-	dms_stream_get(s);
-	err = req->op == DMASTREAM_OP_SEND ? dms_tx_submit(s, req) :
-					     dms_rx_submit(s, req);
-	if (!err) {
-		batch_add(batch, path);
-		dms_mux_ready(s);
-	}
-	dms_stream_put(s);
-	return err;
+	list_add_tail(&req->node, &batch->reqs);
+	batch->nr_reqs++;
+	return 0;
 }
 
 /**
@@ -497,13 +567,8 @@ int dms_stream_submit(struct dms_req *req, struct dms_submit_batch *batch)
  */
 void dms_submit_flush(struct dms_submit_batch *batch)
 {
-	u32 i;
-
-	for (i = 0; i < batch->nr; i++) {
-		dms_path_pump(batch->path[i]);
-		dms_path_put(batch->path[i]);	/* of batch_add() */
-	}
-	batch->nr = 0;
+	dms_submit_give(batch);
+	batch_pump(batch);
 }
 
 /**

@@ -200,20 +200,30 @@ struct dms_stream {
 
 /* ---- what the face calls (ioctl.c, ring.c, ctx.c); process context, may sleep ---- */
 
-/* Batches the scheduling of submissions of one ENTER: its paths are pumped at its end. */
+/*
+ * What is submitted together: requests of one stream, which are given to it
+ * under one hold of its lock, and the paths that are to be pumped at the end.
+ */
+#define DMS_BATCH_REQS		64
 #define DMS_BATCH_PATHS		8
 struct dms_submit_batch {
+	struct dms_stream	*stream;	/* of reqs; reference */
+	struct list_head	reqs;		/* checked, not given to the stream yet */
+	u32			nr_reqs;
+	const struct dms_pool	*mapped;	/* of one of reqs; on the stream's path */
 	u32			nr;
 	struct dms_path		*path[DMS_BATCH_PATHS];	/* references */
 };
 
+void dms_submit_begin(struct dms_submit_batch *batch);
 /*
  * SEND or RECV.  req->stream is set with a reference, elements and pool are
- * checked and pinned.  0: taken, it will complete; else the caller completes
- * it with the error: -EPIPE (shut down or peer closed), -ECONNRESET, -ENOTCONN,
- * -EMSGSIZE, -EOPNOTSUPP (RECV on a pooled stream), -ENOBUFS.
+ * checked and pinned.  0: it will complete, with an error when the stream does
+ * not take it; else the caller completes it with the error: -ENOTCONN, -ENOMEM,
+ * -EIO, -ENODEV.
  */
 int dms_stream_submit(struct dms_req *req, struct dms_submit_batch *batch);
+void dms_submit_give(struct dms_submit_batch *batch);
 void dms_submit_flush(struct dms_submit_batch *batch);
 
 /* @arg: in and out members, copied in; returns what the ioctl returns */

@@ -50,7 +50,7 @@ void dms_ctl_refuse(struct dms_stream *s, u32 reason);
 int dms_ctl_errno(u32 err_class, u32 err_detail);
 
 /* stream_tx.c */
-int dms_tx_submit(struct dms_stream *s, struct dms_req *req);
+int dms_tx_take(struct dms_stream *s, struct dms_req *req);		/* [lock] */
 enum dms_served dms_tx_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
 void dms_tx_revoke(struct dms_stream *s, struct dms_build *b);		/* [path][lock] */
 void dms_tx_peer(struct dms_stream *s, u32 flags, u32 small);		/* [lock] */
@@ -73,13 +73,18 @@ void dms_stream_wire_done(struct dms_req *req);
 void dms_stream_key_free(struct dms_key *key);
 
 /* stream_rx.c */
-int dms_rx_submit(struct dms_stream *s, struct dms_req *req);
+/*
+ * Handlers of frames (here, above and in stream_ctl.c) are called by proto.c with no
+ * lock held and a reference of its own, and it kicks the stream afterwards.
+ */
+int dms_rx_take(struct dms_stream *s, struct dms_req *req);		/* [lock] */
 enum dms_served dms_rx_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
 enum dms_served dms_rx_refuse_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
 enum dms_rule dms_rx_data(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_rx_rts(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_rx_key(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_rx_fin(struct dms_stream *s, const struct dms_frame *f);
+void dms_rx_run_end(struct dms_stream *s);
 void dms_rx_deliver(struct dms_stream *s);				/* [lock] */
 void dms_rx_replenish(struct dms_stream *s);				/* [lock] */
 void dms_rx_recall(struct dms_stream *s);				/* [lock] */

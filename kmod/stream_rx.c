@@ -75,21 +75,17 @@ static struct dms_landing *rx_spend(struct dms_stream *s)
  */
 void dms_rx_replenish(struct dms_stream *s)
 {
-	struct dms_group_waiter *w;
-	struct dms_landing *l;
+	u32 out = dms_land_rx_out(&s->land_rx);
+	u32 n;
 
 	if (s->state != DMS_STREAM_OPEN || rx_posted(s) || s->rx_fin)
 		return;
-	while (dms_land_rx_out(&s->land_rx) < s->land_target) {
-		w = dms_land_rx_out(&s->land_rx) ? NULL : &s->small_waiter;
-		l = dms_group_take(s->small, w);
-		if (!l) {
-			if (w)
-				s->waits |= DMASTREAM_WAIT_LANDING;
-			break;
-		}
-		list_add_tail(&l->node, &s->landings);
-		dms_land_rx_add(&s->land_rx, 1);
+	if (out < s->land_target) {
+		n = dms_group_take_some(s->small, s->land_target - out,
+					out ? NULL : &s->small_waiter, &s->landings);
+		dms_land_rx_add(&s->land_rx, n);
+		if (!n && !out)
+			s->waits |= DMASTREAM_WAIT_LANDING;
 	}
 	if (dms_land_rx_owes(&s->land_rx))
 		s->ctl |= DMS_CTL_UPDATE;
@@ -138,7 +134,6 @@ enum dms_rule dms_rx_return(struct dms_stream *s, const struct dms_frame *f)
 	dms_rx_replenish(s);
 out:
 	spin_unlock(&s->lock);
-	dms_stream_kick(s);
 	return rule;
 }
 
@@ -163,35 +158,64 @@ static void rx_delivered(struct dms_stream *s, u32 seq, u32 len)
 	s->ctl |= DMS_CTL_UPDATE;
 }
 
+/* What every completion of a receive has. */
+static void rx_cqe(const struct dms_stream *s, struct dmastream_cqe *cqe)
+{
+	cqe->flags |= DMASTREAM_OP_RECV << DMASTREAM_CQE_OP_SHIFT;
+	cqe->stream = s->handle;
+}
+
 static int rx_post(struct dms_stream *s, struct dmastream_cqe *cqe)
 {
 	int err;
 
-	cqe->flags |= DMASTREAM_OP_RECV << DMASTREAM_CQE_OP_SHIFT;
-	cqe->stream = s->handle;
+	rx_cqe(s, cqe);
 	err = dms_ring_post_recv(s->ring, cqe, &s->cq_waiter);
 	if (err)
 		s->waits |= DMASTREAM_WAIT_CQ;
 	return err;
 }
 
-static bool rx_deliver_eager(struct dms_stream *s, struct dms_rxmsg *m)
+static struct dms_rxmsg *rx_head(struct dms_stream *s)
 {
-	struct dms_landing *l = container_of(m, struct dms_landing, msg);
-	struct dmastream_cqe cqe = {
-		.user_data = l->cookie,
-		.result = m->len,
-		.seq = m->seq,
-		.tag = m->tag,
-	};
+	return list_first_entry_or_null(&s->rxq, struct dms_rxmsg, node);
+}
 
-	if (rx_post(s, &cqe))
-		return false;
-	list_del_init(&m->node);
-	s->rx_queued--;
-	rx_delivered(s, m->seq, m->len);
-	dms_group_done(l);
-	return true;
+/*
+ * The eager messages at the head, which are there already; false: there is no
+ * slot for all of them.  One hold of the ring's lock, and of the group's.
+ */
+static bool rx_deliver_eager(struct dms_stream *s)
+{
+	struct dms_rxmsg *m;
+	LIST_HEAD(done);
+	int err = 0;
+
+	dms_ring_recv_begin(s->ring);
+	while ((m = rx_head(s)) && !m->announced) {
+		struct dms_landing *l = container_of(m, struct dms_landing, msg);
+		struct dmastream_cqe cqe = {
+			.user_data = l->cookie,
+			.result = m->len,
+			.seq = m->seq,
+			.tag = m->tag,
+		};
+
+		rx_cqe(s, &cqe);
+		err = dms_ring_recv(s->ring, &cqe, &s->cq_waiter);
+		if (err)
+			break;
+		list_del_init(&m->node);
+		list_add_tail(&l->node, &done);
+		s->rx_queued--;
+		rx_delivered(s, m->seq, m->len);
+	}
+	dms_ring_recv_end(s->ring, !list_empty(&done));
+	if (err)
+		s->waits |= DMASTREAM_WAIT_CQ;
+	if (!list_empty(&done))
+		dms_group_done_some(&done);
+	return !err;
 }
 
 /* One buffer of an announced message; false: it is not there, or there is no slot. */
@@ -322,14 +346,13 @@ void dms_rx_deliver(struct dms_stream *s)
 	struct dms_rxmsg *m;
 	bool went_on;
 
-	while (s->state == DMS_STREAM_OPEN &&
-	       (m = list_first_entry_or_null(&s->rxq, struct dms_rxmsg, node))) {
+	while (s->state == DMS_STREAM_OPEN && (m = rx_head(s))) {
 		if (rx_posted(s))
 			went_on = rx_deliver_posted(s, m);
 		else if (m->announced)
 			went_on = rx_deliver_announced(s, m);
 		else
-			went_on = rx_deliver_eager(s, m);
+			went_on = rx_deliver_eager(s);
 		if (!went_on)
 			break;
 	}
@@ -355,31 +378,29 @@ void dms_rx_eos(struct dms_stream *s, int result)
 /* ---- posted receives ---- */
 
 /**
- * dms_rx_submit() - take a RECV
- * @s: its stream
- * @req: one element
+ * dms_rx_take() - take a RECV
+ * @s: its stream; stream->lock is held
+ * @req: one element; on a list of the caller
  *
  * Return: 0, -EOPNOTSUPP (the stream is pooled), -ENOTCONN, -ENOBUFS (too many
- * are posted), -EPIPE (closed, or broken), -ENODATA (the peer has shut down).
+ * are posted), -EPIPE (closed, or broken), -ENODATA (the peer has shut down); then
+ * it stays where it is.
  */
-int dms_rx_submit(struct dms_stream *s, struct dms_req *req)
+int dms_rx_take(struct dms_stream *s, struct dms_req *req)
 {
 	struct dms_landing *l = &req->landing;
-	int err = 0;
 
-	spin_lock(&s->lock);
 	if (!rx_posted(s))
-		err = -EOPNOTSUPP;
-	else if (s->state == DMS_STREAM_WAITING || s->state == DMS_STREAM_CONNECTING)
-		err = -ENOTCONN;
-	else if (s->state != DMS_STREAM_OPEN)
-		err = -EPIPE;
-	else if (s->eos_told)
-		err = -ENODATA;
-	else if (dms_land_rx_out(&s->land_rx) >= DMS_POSTED_CREDITS)
-		err = -ENOBUFS;
-	if (err)
-		goto out;
+		return -EOPNOTSUPP;
+	if (s->state == DMS_STREAM_WAITING || s->state == DMS_STREAM_CONNECTING)
+		return -ENOTCONN;
+	if (s->state != DMS_STREAM_OPEN)
+		return -EPIPE;
+	if (s->eos_told)
+		return -ENODATA;
+	if (dms_land_rx_out(&s->land_rx) >= DMS_POSTED_CREDITS)
+		return -ENOBUFS;
+	list_del_init(&req->node);
 	l->group = NULL;
 	l->pool = req->pool;
 	l->off = req->elem[0].off;
@@ -391,9 +412,7 @@ int dms_rx_submit(struct dms_stream *s, struct dms_req *req)
 	dms_land_rx_add(&s->land_rx, 1);
 	s->ctl |= DMS_CTL_UPDATE;
 	s->waits &= ~DMASTREAM_WAIT_LANDING;
-out:
-	spin_unlock(&s->lock);
-	return err;
+	return 0;
 }
 
 /* ---- what arrives; the handlers of proto.c ---- */
@@ -439,7 +458,16 @@ static bool rx_refuses(struct dms_stream *s, const struct dms_frame *f, enum dms
 	return true;
 }
 
-/* DATA: an eager message. */
+/**
+ * dms_rx_data() - DATA: an eager message
+ * @s: stream
+ * @f: frame
+ *
+ * Delivered by dms_rx_run_end(), which the caller owes, since more may follow.
+ *
+ * Context: process, no lock held.
+ * Return: the rule that was broken, or DMS_RULE_NONE.
+ */
 enum dms_rule dms_rx_data(struct dms_stream *s, const struct dms_frame *f)
 {
 	struct dms_landing *l;
@@ -471,11 +499,22 @@ enum dms_rule dms_rx_data(struct dms_stream *s, const struct dms_frame *f)
 	else
 		dms_eager_copy_in(l, f->body, f->len);
 	dms_stat_add(DMS_STAT_EAGER_RX_BYTES, f->len);
-	dms_rx_deliver(s);
 out:
 	spin_unlock(&s->lock);
-	dms_stream_kick(s);
 	return rule;
+}
+
+/**
+ * dms_rx_run_end() - the last of several DATA came
+ * @s: stream, in any state
+ *
+ * Context: process, no lock held.
+ */
+void dms_rx_run_end(struct dms_stream *s)
+{
+	spin_lock(&s->lock);
+	dms_rx_deliver(s);
+	spin_unlock(&s->lock);
 }
 
 /* The next message that is to be pulled. */
@@ -539,7 +578,6 @@ enum dms_rule dms_rx_rts(struct dms_stream *s, const struct dms_frame *f)
 	dms_rx_deliver(s);
 out:
 	spin_unlock(&s->lock);
-	dms_stream_kick(s);
 	return rule;
 }
 
@@ -578,7 +616,6 @@ enum dms_rule dms_rx_key(struct dms_stream *s, const struct dms_frame *f)
 	p->keyed += f->len;
 out:
 	spin_unlock(&s->lock);
-	dms_stream_kick(s);
 	return rule;
 }
 
@@ -601,7 +638,6 @@ enum dms_rule dms_rx_fin(struct dms_stream *s, const struct dms_frame *f)
 	dms_rx_deliver(s);
 out:
 	spin_unlock(&s->lock);
-	dms_stream_kick(s);
 	return rule;
 }
 

@@ -27,9 +27,9 @@
 #include "stream.h"
 #include "stream_impl.h"
 
-static void tx_complete(struct dms_stream *s, struct dms_req *req, int result)
+/* It is about to complete. */
+static void tx_end(struct dms_stream *s, struct dms_req *req, int result)
 {
-	list_del_init(&req->node);
 	list_del_init(&req->rts_node);
 	s->tx_queued--;
 	if (result >= 0) {
@@ -39,6 +39,13 @@ static void tx_complete(struct dms_stream *s, struct dms_req *req, int result)
 	} else {
 		s->undelivered = true;
 	}
+	req->result = result;
+}
+
+static void tx_complete(struct dms_stream *s, struct dms_req *req, int result)
+{
+	list_del_init(&req->node);
+	tx_end(s, req, result);
 	dms_req_complete(req, result, 0, req->seq, 0);
 }
 
@@ -50,42 +57,47 @@ static void tx_try_complete(struct dms_stream *s, struct dms_req *req)
 	tx_complete(s, req, req->result);
 }
 
-/* The peer's last word on a request: it is out of flight. */
-static void tx_acked(struct dms_stream *s, struct dms_req *req)
+/*
+ * The peer's last word on a request: it is out of flight, and on @over when nothing
+ * can touch its buffer any more.
+ */
+static void tx_acked(struct dms_stream *s, struct dms_req *req, struct list_head *over)
 {
 	req->acked = true;
 	if (req->announced) {
 		s->announced--;
 		req->done = req->len;
 	}
+	if (!req->wire && list_empty(&req->keys)) {
+		tx_end(s, req, req->result);
+		list_move_tail(&req->node, over);
+		return;
+	}
 	list_move_tail(&req->node, &s->ending);
-	if (!req->wire && list_empty(&req->keys))
-		tx_try_complete(s, req);
-	else if (req->flags & DMASTREAM_SQE_SPLIT)
+	if (req->flags & DMASTREAM_SQE_SPLIT)
 		dms_req_tell(req, req->result, req->seq);
 }
 
+static void tx_complete_all(struct list_head *over)
+{
+	if (!list_empty(over))
+		dms_reqs_complete(over);
+}
+
 /**
- * dms_tx_submit() - take a SEND
- * @s: its stream
- * @req: the request
+ * dms_tx_take() - take a SEND
+ * @s: its stream; stream->lock is held
+ * @req: the request, on a list of the caller
  *
  * Return: 0, -ENOTCONN (not open yet, or lost), -EPIPE (shut down, closed or
- * reset), -EMSGSIZE (the peer cannot take so long a message).
+ * reset); then it stays where it is.
  */
-int dms_tx_submit(struct dms_stream *s, struct dms_req *req)
+int dms_tx_take(struct dms_stream *s, struct dms_req *req)
 {
-	int err = 0;
-
-	spin_lock(&s->lock);
-	if (s->state == DMS_STREAM_WAITING || s->state == DMS_STREAM_CONNECTING)
-		err = -ENOTCONN;
-	else if (s->lost)
-		err = -ENOTCONN;
-	else if (s->state != DMS_STREAM_OPEN || s->shut)
-		err = -EPIPE;
-	if (err)
-		goto out;
+	if (s->state == DMS_STREAM_WAITING || s->state == DMS_STREAM_CONNECTING || s->lost)
+		return -ENOTCONN;
+	if (s->state != DMS_STREAM_OPEN || s->shut)
+		return -EPIPE;
 	INIT_LIST_HEAD(&req->keys);
 	INIT_LIST_HEAD(&req->rts_node);
 	req->seq = 0;
@@ -97,11 +109,9 @@ int dms_tx_submit(struct dms_stream *s, struct dms_req *req)
 	req->announced = false;
 	req->acked = false;
 	req->held = false;
-	list_add_tail(&req->node, &s->txq);
+	list_move_tail(&req->node, &s->txq);
 	s->tx_queued++;
-out:
-	spin_unlock(&s->lock);
-	return err;
+	return 0;
 }
 
 /**
@@ -548,7 +558,6 @@ enum dms_rule dms_tx_done(struct dms_stream *s, const struct dms_frame *f)
 	req->done = f->a;
 out:
 	spin_unlock(&s->lock);
-	dms_stream_kick(s);
 	return rule;
 }
 
@@ -579,7 +588,6 @@ enum dms_rule dms_tx_hold(struct dms_stream *s, const struct dms_frame *f)
 	s->waits |= DMASTREAM_WAIT_HOLD;
 out:
 	spin_unlock(&s->lock);
-	dms_stream_kick(s);
 	return rule;
 }
 
@@ -601,14 +609,15 @@ enum dms_rule dms_tx_pull(struct dms_stream *s, const struct dms_frame *f)
 	s->waits &= ~DMASTREAM_WAIT_HOLD;
 out:
 	spin_unlock(&s->lock);
-	dms_stream_kick(s);
 	return rule;
 }
 
 /* Everything up to @seq was delivered. */
 static enum dms_rule tx_ack(struct dms_stream *s, u32 seq)
 {
+	enum dms_rule rule = DMS_RULE_NONE;
 	struct dms_req *req;
+	LIST_HEAD(over);
 
 	if ((s32)(seq - s->tx_acked) < 0 || (s32)(seq - s->tx_seq) > 0)
 		return DMS_RULE_ACK;
@@ -617,13 +626,16 @@ static enum dms_rule tx_ack(struct dms_stream *s, u32 seq)
 		if ((s32)(req->seq - seq) > 0)
 			break;
 		/* What was not pulled cannot be delivered, but for a refused one. */
-		if (req->announced && req->result >= 0 && req->keyed < req->len)
-			return DMS_RULE_ACK;
+		if (req->announced && req->result >= 0 && req->keyed < req->len) {
+			rule = DMS_RULE_ACK;
+			break;
+		}
 		if (req->announced && req->result >= 0)
 			dms_stat_add(DMS_STAT_RDMA_TX_BYTES, req->len - req->done);
-		tx_acked(s, req);
+		tx_acked(s, req, &over);
 	}
-	return DMS_RULE_NONE;
+	tx_complete_all(&over);
+	return rule;
 }
 
 /* UPDATE: acknowledgement and landing credit. */
@@ -643,7 +655,6 @@ enum dms_rule dms_tx_update(struct dms_stream *s, const struct dms_frame *f)
 	dms_ctl_check_end(s);
 out:
 	spin_unlock(&s->lock);
-	dms_stream_kick(s);
 	return rule;
 }
 
@@ -684,7 +695,6 @@ enum dms_rule dms_tx_recall(struct dms_stream *s, const struct dms_frame *f)
 			s->ctl |= DMS_CTL_RETURN;
 	}
 	spin_unlock(&s->lock);
-	dms_stream_kick(s);
 	return rule;
 }
 
@@ -715,6 +725,7 @@ enum dms_rule dms_tx_settle(struct dms_stream *s, u32 seq)
 	struct dms_req *req, *next;
 	enum dms_rule rule = tx_ack(s, seq);
 	struct dms_key *key;
+	LIST_HEAD(over);
 
 	if (rule)
 		return rule;
@@ -723,8 +734,9 @@ enum dms_rule dms_tx_settle(struct dms_stream *s, u32 seq)
 			req->result = -EPIPE;
 		list_for_each_entry(key, &req->keys, node)
 			key->due = true;
-		tx_acked(s, req);
+		tx_acked(s, req, &over);
 	}
+	tx_complete_all(&over);
 	dms_tx_drop_queued(s, -EPIPE);
 	return DMS_RULE_NONE;
 }

@@ -31,8 +31,20 @@
 /* Submissions that the poller consumes before it looks at its next ring. */
 #define DMS_POLL_BATCH	64
 
+/* Submissions after which the process hears that they are consumed. */
+#define DMS_SUBMIT_CHUNK	64
+
+/*
+ * What comes together is mostly for one stream and from one pool: both are looked
+ * up once.  A handle that is closed meanwhile still names what it named: the stream
+ * knows that it is closed, and says so.
+ */
 struct submit {
 	struct dms_ring		*ring;
+	u32			left;		/* of the chunk */
+	struct list_head	reqs;		/* taken ahead, with a slot each */
+	struct dms_pool		*pool;		/* with a transfer, or NULL */
+	u32			pool_handle;
 	struct dms_submit_batch	batch;
 };
 
@@ -64,7 +76,7 @@ static const struct submit_op submit_ops[] = {
 };
 
 /* Copies what a process may write to at any time; each word is read once. */
-static void submit_copy(void *to, const void *from, size_t bytes)
+static __always_inline void submit_copy(void *to, const void *from, size_t bytes)
 {
 	const u64 *src = from;
 	u64 *dst = to;
@@ -120,10 +132,37 @@ static int submit_vec(struct dms_ring *ring, const struct dmastream_sqe *sqe,
 	return 0;
 }
 
+/* The pool, with a transfer for the request. */
+static struct dms_pool *submit_pool(struct submit *sub, u32 handle)
+{
+	if (!sub->pool || sub->pool_handle != handle) {
+		if (sub->pool)
+			dms_pool_put_transfer(sub->pool);
+		sub->pool = dms_ctx_pool_transfer(sub->ring->ctx, handle);
+		sub->pool_handle = handle;
+		if (!sub->pool)
+			return NULL;
+	}
+	return dms_pool_tryget_transfer(sub->pool) ? sub->pool : NULL;
+}
+
+/* The stream, with a reference for the request. */
+static struct dms_stream *submit_to(struct submit *sub, u32 handle)
+{
+	struct dms_stream *s = sub->batch.stream;
+
+	if (s && s->handle == handle) {
+		dms_stream_get(s);
+		return s;
+	}
+	return dms_ctx_stream(sub->ring->ctx, handle);
+}
+
 /* Ranges into the request, and a transfer on their pool. */
-static int submit_ranges(struct dms_ring *ring, const struct dmastream_sqe *sqe,
+static int submit_ranges(struct submit *sub, const struct dmastream_sqe *sqe,
 			 struct dms_req *req)
 {
+	struct dms_ring *ring = sub->ring;
 	struct dms_pool *pool;
 	int err;
 	u32 i;
@@ -142,7 +181,7 @@ static int submit_ranges(struct dms_ring *ring, const struct dmastream_sqe *sqe,
 		return sqe->off ? -EINVAL : 0;
 	}
 
-	pool = dms_ctx_pool_transfer(ring->ctx, sqe->pool);
+	pool = submit_pool(sub, sqe->pool);
 	if (!pool)
 		return -EBADF;
 	req->pool = pool;	/* put in dms_req_complete() */
@@ -165,21 +204,15 @@ static int submit_stream(struct submit *sub, const struct dmastream_sqe *sqe,
 {
 	int err;
 
-	req->stream = dms_ctx_stream(sub->ring->ctx, sqe->stream);
+	req->stream = submit_to(sub, sqe->stream);
 	if (!req->stream)
 		return -EBADF;
 	/* its completions are on its own ring: order would be lost elsewhere */
 	if (req->stream->ring != sub->ring)
 		return -EINVAL;
-	err = submit_ranges(sub->ring, sqe, req);
+	err = submit_ranges(sub, sqe, req);
 	if (err)
 		return err;
-	if (sqe->op == DMASTREAM_OP_RECV) {
-		req->landing.pool = req->pool;
-		req->landing.off = sqe->off;
-		req->landing.len = sqe->len;
-		req->landing.cookie = sqe->user_data;
-	}
 	return dms_stream_submit(req, &sub->batch);
 }
 
@@ -195,11 +228,28 @@ static void submit_init(struct dms_req *req, const struct dmastream_sqe *sqe)
 	req->nr_elem = 0;
 	req->told = false;
 	req->handle = sqe->stream;
-	/* what is the stream's begins after the elements */
-	memset_after(req, 0, elem);
-	INIT_LIST_HEAD(&req->rts_node);
-	INIT_LIST_HEAD(&req->keys);
-	INIT_LIST_HEAD(&req->landing.node);
+	/* what follows the elements is the stream's, and set when it takes the request */
+}
+
+/* A request with the slots for its completions; NULL: *err says why. */
+static struct dms_req *submit_req(struct submit *sub, u32 slots, int *err)
+{
+	struct dms_req *req;
+	LIST_HEAD(one);
+
+	if (slots == 1) {
+		if (list_empty(&sub->reqs))
+			dms_ring_take_reqs(sub->ring, sub->left, 1, &sub->reqs, err);
+		req = list_first_entry_or_null(&sub->reqs, struct dms_req, node);
+	} else {
+		/* what was taken ahead may be in its way */
+		dms_ring_give_reqs(sub->ring, &sub->reqs);
+		dms_ring_take_reqs(sub->ring, 1, slots, &one, err);
+		req = list_first_entry_or_null(&one, struct dms_req, node);
+	}
+	if (req)
+		list_del_init(&req->node);
+	return req;
 }
 
 /* The submission at @index; 0: it is consumed, whatever becomes of it. */
@@ -222,7 +272,7 @@ static int submit_one(struct submit *sub, u32 index)
 			slots = 2;
 	}
 
-	req = dms_ring_take_req(ring, slots, &no_req);
+	req = submit_req(sub, slots, &no_req);
 	if (!req)
 		return no_req;
 	submit_init(req, &sqe);
@@ -235,6 +285,31 @@ static int submit_one(struct submit *sub, u32 index)
 		dms_stat_inc(DMS_STAT_BAD_SQES);
 	dms_req_complete(req, err, 0, 0, 0);
 	return 0;
+}
+
+/* Up to so many submissions; what was consumed is given to the streams, and told. */
+static int submit_chunk(struct submit *sub, u32 n)
+{
+	struct dms_ring *ring = sub->ring;
+	struct dmastream_ring_shared *shared = ring->mem;
+	int done, err = 0;
+
+	for (done = 0; done < n; done++) {
+		sub->left = n - done;
+		err = submit_one(sub, ring->sq_head + done);
+		if (err)
+			break;
+	}
+	dms_submit_give(&sub->batch);
+	dms_ring_give_reqs(ring, &sub->reqs);
+	WRITE_ONCE(ring->sq_head, ring->sq_head + done);
+	/*
+	 * release: with the acquire load of the head in dmastream_sq_pending();
+	 * the process may write the entries again only after we have read them.
+	 * What it can cancel is with its stream by now.
+	 */
+	smp_store_release(&shared->sq_head, ring->sq_head);
+	return done ? done : err;
 }
 
 /**
@@ -251,7 +326,7 @@ int dms_ring_submit(struct dms_ring *ring, u32 n)
 {
 	struct dmastream_ring_shared *shared = ring->mem;
 	struct submit sub = { .ring = ring };
-	int pending, done, err = 0;
+	int pending, done = 0, ret = 0;
 
 	if (mutex_lock_interruptible(&ring->sq_lock))
 		return -ERESTARTSYS;
@@ -261,27 +336,28 @@ int dms_ring_submit(struct dms_ring *ring, u32 n)
 	 */
 	pending = dms_ring_pending(smp_load_acquire(&shared->sq_tail), ring->sq_head,
 				   ring->sq_entries);
-	if (pending < 0) {
+	if (pending <= 0) {
 		mutex_unlock(&ring->sq_lock);
 		return pending;
 	}
 	pending = min_t(u32, pending, n);
-	for (done = 0; done < pending; done++) {
-		err = submit_one(&sub, ring->sq_head);
-		if (err)
+	INIT_LIST_HEAD(&sub.reqs);
+	dms_submit_begin(&sub.batch);
+	while (done < pending) {
+		u32 want = min(pending - done, DMS_SUBMIT_CHUNK);
+
+		ret = submit_chunk(&sub, want);
+		if (ret > 0)
+			done += ret;
+		if (ret != want)
 			break;
-		WRITE_ONCE(ring->sq_head, ring->sq_head + 1);
-		/*
-		 * release: with the acquire load of the head in
-		 * dmastream_sq_pending(); the process may write the entry
-		 * again only after we have read it
-		 */
-		smp_store_release(&shared->sq_head, ring->sq_head);
 		cond_resched();
 	}
 	mutex_unlock(&ring->sq_lock);
 	dms_submit_flush(&sub.batch);
-	return done ? done : err;
+	if (sub.pool)
+		dms_pool_put_transfer(sub.pool);
+	return done ? done : ret;
 }
 
 /* ---- the poller's side ---- */

@@ -93,6 +93,16 @@ static struct ib_device t_ib;	/* without a dma_device: addresses are the kernel'
 static struct dms_ibdev t_dev;
 static bool t_own;		/* the suite runs before the module's init function */
 
+/* One frame, as if it were alone in its packet. */
+static int t_frame(struct dms_path *path, const struct dms_frame *f)
+{
+	struct dms_proto_run run = { .path = path };
+	enum dms_rule rule = dms_proto_frame(&run, f);
+
+	dms_proto_end(&run);
+	return rule;
+}
+
 /* ---- the transport; path->lock is held but in fence ---- */
 
 static void t_log(struct t_end *e, const struct t_pkt *p)

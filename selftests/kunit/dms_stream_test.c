@@ -65,10 +65,11 @@ static void t_end_of_loner(struct t_end *e)
  */
 static void t_submit_holds_stream(struct kunit *test)
 {
-	struct dms_submit_batch batch = {};
+	struct dms_submit_batch batch;
 	struct t_loner l = {};
 	struct dms_req *req;
 	struct t_pair p;
+	LIST_HEAD(reqs);
 	int err;
 
 	t_pair_new(test, &p, T_KEYS);
@@ -78,8 +79,9 @@ static void t_submit_holds_stream(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dms_path_add_stream(p.a.path, l.s), 0);
 	dms_path_del_stream(p.a.path, l.s);	/* keeps the pointer: nobody else finds it */
 	t_stream_open(l.s, 0);
-	req = dms_ring_take_req(p.a.ring, 1, &err);
-	KUNIT_ASSERT_NOT_NULL(test, req);
+	KUNIT_ASSERT_EQ(test, dms_ring_take_reqs(p.a.ring, 1, 1, &reqs, &err), 1U);
+	req = list_first_entry(&reqs, struct dms_req, node);
+	list_del_init(&req->node);
 	dms_stream_get(l.s);			/* the request's */
 	req->stream = l.s;
 	req->pool = NULL;
@@ -89,7 +91,7 @@ static void t_submit_holds_stream(struct kunit *test)
 	req->len = 0;
 	req->nr_elem = 0;
 	req->told = false;
-	INIT_LIST_HEAD(&req->landing.node);
+	dms_submit_begin(&batch);
 	while (batch.nr < DMS_BATCH_PATHS) {
 		dms_path_get(p.b.path);		/* put in dms_submit_flush() */
 		batch.path[batch.nr++] = p.b.path;
@@ -103,6 +105,7 @@ static void t_submit_holds_stream(struct kunit *test)
 	p.b.on_send = t_end_of_loner;
 
 	KUNIT_EXPECT_EQ(test, dms_stream_submit(req, &batch), 0);
+	dms_submit_give(&batch);
 	KUNIT_EXPECT_EQ(test, l.cancelled, 0);
 	t_expect_result(test, &p.a, 1, -ECANCELED);
 	KUNIT_EXPECT_GE_MSG(test, l.left, 1U, "ENTER uses a stream that it does not hold");
@@ -138,7 +141,7 @@ static void t_accept_fails_late(struct kunit *test)
 	s->handle_gone = true;
 	KUNIT_ASSERT_EQ(test, dms_session_bind_on(p.a.session, s, p.a.path), 0);
 	reset.stream = s->sid;
-	KUNIT_EXPECT_EQ(test, (int)dms_proto_frame(p.a.path, &reset), DMS_RULE_NONE);
+	KUNIT_EXPECT_EQ(test, t_frame(p.a.path, &reset), DMS_RULE_NONE);
 	t_works();
 	KUNIT_EXPECT_EQ(test, p.a.frames[DMS_F_RESET_ACK], 1U);
 	t_carry(&p.a, NULL);		/* b has no such stream */
@@ -423,7 +426,7 @@ static void t_refusal_retried(struct kunit *test)
 
 	t_pair_new(test, &p, T_KEYS);
 	t_last_packet_out(test, &p);
-	KUNIT_EXPECT_EQ(test, (int)dms_proto_frame(p.b.path, &connect), DMS_RULE_NONE);
+	KUNIT_EXPECT_EQ(test, t_frame(p.b.path, &connect), DMS_RULE_NONE);
 	t_works();
 	KUNIT_EXPECT_EQ(test, p.b.frames[DMS_F_REFUSED], 0U);
 	t_packet_comes_back(&p);
