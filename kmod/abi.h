@@ -148,7 +148,7 @@ DMS_ABI_AT(dmastream_stream_opts, cookie, 8);
 DMS_ABI_AT(dmastream_stream_opts, ring, 16);
 DMS_ABI_AT(dmastream_stream_opts, small_group, 20);
 DMS_ABI_AT(dmastream_stream_opts, large_group, 24);
-DMS_ABI_AT(dmastream_stream_opts, reserved, 28);
+DMS_ABI_AT(dmastream_stream_opts, weight, 28);
 
 DMS_ABI_SIZE(dmastream_accept, 88);
 DMS_ABI_AT(dmastream_accept, listener, 0);

@@ -27,6 +27,7 @@
 
 #include "cm.h"
 #include "core/wire.h"
+#include "incast.h"
 #include "path.h"
 #include "pool.h"
 #include "transport_rdma.h"
@@ -218,9 +219,7 @@ static struct dms_ibdev *dms_ibdev_alloc(struct ib_device *dev)
 	INIT_LIST_HEAD(&d->paths);
 	atomic_set(&d->nr_paths, 1);	/* the client's; dropped in dms_ibdev_remove() */
 	init_completion(&d->no_paths);
-	spin_lock_init(&d->incast_lock);
-	dms_window_init(&d->incast, (u64)max(dms_param_incast_budget_kib, 64U) << 10);
-	INIT_LIST_HEAD(&d->incast_waiters);
+	dms_incast_init(d, (u64)max(dms_param_incast_budget_kib, 64U) << 10);
 	return d;
 }
 

@@ -16,6 +16,7 @@
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
 
+#include "core/pull.h"
 #include "core/window.h"
 
 struct dms_rdma;
@@ -42,7 +43,7 @@ struct dms_ibdev {
 	/* incast budget: bytes being pulled over all paths; process context, innermost */
 	spinlock_t		incast_lock;
 	struct dms_window	incast;
-	struct list_head	incast_waiters;	/* paths whose READs wait: path by path */
+	struct dms_pullq	pulls;		/* streams that wait for it: stream->pull_node */
 };
 
 int dms_ibdev_init(void);		/* ib_client, and what cm.c needs */

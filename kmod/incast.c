@@ -2,38 +2,113 @@
 /*
  * The incast budget of a NIC.
  *
- * A path that finds the budget spent waits in a list of the NIC; when bytes
- * come back all of them look again, in the order in which they came.
+ * Streams that want to pull, over all paths of the device, wait in the order of
+ * core/pull.h: short first, with aging.  Whoever is next and has room is granted
+ * its piece at once and made ready; it uses the grant when its path serves it.
+ * A stream that finds that it cannot pull gives the grant back
+ * (dms_incast_leave()), so that nobody is held up by more than what is granted:
+ * also not by a stream whose path cannot send just now.
+ *
+ * The queue holds a reference on each stream in it.  A stream has its grant for as
+ * long as it has its path: dms_incast_leave() is called when it ends, before the
+ * path lets its device go.
  */
 #include "incast.h"
 
-#include <linux/list.h>
+#include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/spinlock.h>
 
 #include "ibdev.h"
 #include "path.h"
+#include "stats.h"
+#include "stream.h"
+#include "stream_impl.h"
+
+/* After so long a long message goes before one of half its length that has just come. */
+#define DMS_INCAST_AGE_NS	(2 * NSEC_PER_MSEC)
 
 /**
- * dms_incast_take() - may so many bytes be pulled now?
- * @path: path->lock is held
- * @bytes: of one READ
- * @charge: out: what to give back
+ * dms_incast_init() - nothing is being pulled
+ * @ibdev: new
+ * @budget: bytes
  *
- * Return: false when not; the path is then kicked, with incast_woken set, when
- * the budget has room.
+ * Context: any.
  */
-bool dms_incast_take(struct dms_path *path, u32 bytes, u64 *charge)
+void dms_incast_init(struct dms_ibdev *ibdev, u64 budget)
 {
-	struct dms_ibdev *d = path->ibdev;
+	spin_lock_init(&ibdev->incast_lock);
+	dms_window_init(&ibdev->incast, budget);
+	dms_pullq_init(&ibdev->pulls, DMS_INCAST_AGE_NS);
+}
+
+/* incast_lock is held: who may pull now is told so. */
+static void incast_grant(struct dms_ibdev *d)
+{
+	struct dms_pullq_node *n;
+
+	while ((n = dms_pullq_grant(&d->pulls, &d->incast, ktime_get_ns()))) {
+		struct dms_stream *s = container_of(n, struct dms_stream, pull_node);
+
+		s->pull_granted = true;
+		dms_stream_kick(s);
+		dms_stream_put(s);	/* of incast_wait() */
+	}
+}
+
+/* incast_lock is held: to the queue. */
+static void incast_wait(struct dms_ibdev *d, struct dms_stream *s, u32 left, u32 len)
+{
+	if (dms_pullq_waits(&s->pull_node))
+		return;
+	dms_stream_get(s);		/* put in incast_grant() or dms_incast_leave() */
+	s->pull_piece = len;
+	dms_pullq_add(&d->pulls, &s->pull_node, left, len, ktime_get_ns());
+	incast_grant(d);
+	if (!s->pull_granted)
+		dms_stat_inc(DMS_STAT_INCAST_WAITS);
+}
+
+/* incast_lock is held: the grant, of which what is not needed goes back. */
+static u64 incast_use(struct dms_ibdev *d, struct dms_stream *s, u32 *len)
+{
+	u64 charge;
+
+	*len = min(*len, s->pull_piece);
+	charge = min_t(u64, dms_window_charge(&d->incast, *len), s->pull_node.charge);
+	dms_window_put(&d->incast, s->pull_node.charge - charge);
+	s->pull_granted = false;
+	return charge;
+}
+
+/**
+ * dms_incast_take() - may a stream pull now?
+ * @s: its path's lock is held
+ * @left: bytes of its message that were not pulled
+ * @len: in: bytes of the READ that it would post; out: what it may, not more
+ * @charge: out: what to give back with dms_incast_put()
+ *
+ * Return: false when not; the stream is then made ready when it may.
+ */
+bool dms_incast_take(struct dms_stream *s, u32 left, u32 *len, u64 *charge)
+{
+	struct dms_ibdev *d = s->path->ibdev;
 	bool taken;
 
 	spin_lock(&d->incast_lock);
-	*charge = dms_window_charge(&d->incast, bytes);
-	taken = dms_window_take(&d->incast, *charge);
-	if (!taken && list_empty(&path->incast_node)) {
-		dms_path_get(path);	/* put in dms_incast_put() or _forget() */
-		list_add_tail(&path->incast_node, &d->incast_waiters);
+	*len = min(*len, dms_pullq_piece(d->incast.limit));
+	if (!s->pull_granted && !d->pulls.nr) {
+		*charge = dms_window_charge(&d->incast, *len);
+		taken = dms_window_take(&d->incast, *charge);
+		if (taken)
+			goto unlock;
 	}
+	if (!s->pull_granted)
+		incast_wait(d, s, left, *len);
+	taken = s->pull_granted;
+	if (taken)
+		*charge = incast_use(d, s, len);
+unlock:
 	spin_unlock(&d->incast_lock);
 	return taken;
 }
@@ -43,48 +118,41 @@ bool dms_incast_take(struct dms_path *path, u32 bytes, u64 *charge)
  * @ibdev: of the path
  * @charge: what dms_incast_take() said
  *
- * Context: process, no lock of a path held.
+ * Context: process; any lock but incast_lock may be held.
  */
 void dms_incast_put(struct dms_ibdev *ibdev, u64 charge)
 {
-	struct dms_path *path;
-	LIST_HEAD(woken);
-
 	spin_lock(&ibdev->incast_lock);
 	dms_window_put(&ibdev->incast, charge);
-	/* Who waits again meanwhile is not on this list: no endless round. */
-	list_splice_init(&ibdev->incast_waiters, &woken);
-	while ((path = list_first_entry_or_null(&woken, struct dms_path,
-						incast_node))) {
-		list_del_init(&path->incast_node);
-		WRITE_ONCE(path->incast_woken, true);
-		dms_path_kick(path);
-		spin_unlock(&ibdev->incast_lock);
-		dms_path_put(path);	/* of dms_incast_take() */
-		spin_lock(&ibdev->incast_lock);
-	}
+	incast_grant(ibdev);
 	spin_unlock(&ibdev->incast_lock);
 }
 
 /**
- * dms_incast_forget() - a path waits no more
- * @path: fenced; none of its READs is in flight
+ * dms_incast_leave() - a stream does not pull now
+ * @s: stream->lock is held, by a caller with a reference of its own
  *
- * Context: process, no lock held.
+ * Context: process.
  */
-void dms_incast_forget(struct dms_path *path)
+void dms_incast_leave(struct dms_stream *s)
 {
-	struct dms_ibdev *d = path->ibdev;
-	bool waited = false;
+	struct dms_ibdev *d = s->path ? READ_ONCE(s->path->ibdev) : NULL;
+	bool waited = false, granted;
 
 	if (!d)
 		return;
 	spin_lock(&d->incast_lock);
-	if (!list_empty(&path->incast_node)) {
-		list_del_init(&path->incast_node);
-		waited = true;
+	granted = s->pull_granted;
+	if (granted) {
+		s->pull_granted = false;
+		dms_window_put(&d->incast, s->pull_node.charge);
+	} else {
+		waited = dms_pullq_waits(&s->pull_node);
+		dms_pullq_del(&d->pulls, &s->pull_node);
 	}
+	if (waited || granted)	/* it may have been the first */
+		incast_grant(d);
 	spin_unlock(&d->incast_lock);
 	if (waited)
-		dms_path_put(path);	/* of dms_incast_take() */
+		dms_stream_put(s);	/* of incast_wait() */
 }

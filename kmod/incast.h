@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The incast budget of a NIC: bytes being pulled, over all peers.  Fixed for now. */
+/* The incast budget of a NIC: who pulls next, and how much at once. */
 #ifndef DMS_INCAST_H
 #define DMS_INCAST_H
 
 #include <linux/types.h>
 
 struct dms_ibdev;
-struct dms_path;
+struct dms_stream;
 
-/* False: over the budget; the path is woken when some is given back.  path->lock held. */
-bool dms_incast_take(struct dms_path *path, u32 bytes, u64 *charge);
+void dms_incast_init(struct dms_ibdev *ibdev, u64 budget);
+/* May the stream pull?  *@len is lowered to what may be pulled at once. */
+bool dms_incast_take(struct dms_stream *s, u32 left, u32 *len, u64 *charge);
+/* Bytes were pulled, or never will be. */
 void dms_incast_put(struct dms_ibdev *ibdev, u64 charge);
-/* The path dies. */
-void dms_incast_forget(struct dms_path *path);
+/* The stream does not pull now: it neither waits nor has anything. */
+void dms_incast_leave(struct dms_stream *s);
 
 #endif /* DMS_INCAST_H */

@@ -342,13 +342,14 @@ static int cfg_get(struct dms_ctx *ctx, const struct dmastream_stream_opts *opts
 	bool posted = opts->flags & DMASTREAM_STREAM_POSTED;
 
 	memset(cfg, 0, sizeof(*cfg));
-	if ((opts->flags & ~DMASTREAM_STREAM_FLAGS) || opts->reserved)
+	if ((opts->flags & ~DMASTREAM_STREAM_FLAGS) || opts->weight > DMASTREAM_WEIGHT_MAX)
 		return -EINVAL;
 	if (posted ? opts->small_group || opts->large_group : !opts->small_group)
 		return -EINVAL;
 
 	cfg->flags = opts->flags;
 	cfg->cookie = opts->cookie;
+	cfg->weight = opts->weight ?: 1;
 	cfg->ring = dms_ctx_ring(ctx, opts->ring);
 	if (opts->small_group)
 		cfg->small = dms_ctx_group(ctx, opts->small_group);

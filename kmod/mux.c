@@ -11,6 +11,7 @@
  */
 #include "mux.h"
 
+#include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
 
@@ -180,6 +181,7 @@ static void build_flush(struct dms_build *b, bool update)
 	dms_stat_inc(DMS_STAT_TX_PACKETS);
 	if (b->frames > 1)
 		dms_stat_add(DMS_STAT_TX_PACKED, b->msgs);
+	pkt->posted_ns = ktime_get_ns();
 	if (path->ops->send(path, pkt)) {
 		/* Not started, so nobody else gives it back. */
 		path->tx_out--;

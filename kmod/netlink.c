@@ -273,6 +273,20 @@ static int dms_put_path_rdma(struct sk_buff *skb, const struct dms_path *path)
 	       nla_put_u32(skb, DMASTREAM_PATH_QPN, qp->qp_num);
 }
 
+static int dms_put_path_incast(struct sk_buff *skb, struct dms_ibdev *d)
+{
+	struct dms_window w;
+
+	if (!d)
+		return 0;
+	spin_lock(&d->incast_lock);
+	w = d->incast;
+	spin_unlock(&d->incast_lock);
+	return nla_put_u64_64bit(skb, DMASTREAM_PATH_INCAST_LIMIT, w.limit, DMASTREAM_PATH_PAD) ?:
+	       nla_put_u64_64bit(skb, DMASTREAM_PATH_INCAST_USED, w.used, DMASTREAM_PATH_PAD) ?:
+	       nla_put_u64_64bit(skb, DMASTREAM_PATH_INCAST_HIGH, w.high, DMASTREAM_PATH_PAD);
+}
+
 /* path->lock held. */
 static int dms_put_path_limits(struct sk_buff *skb, const struct dms_path *path)
 {
@@ -293,7 +307,10 @@ static int dms_put_path_limits(struct sk_buff *skb, const struct dms_path *path)
 	    nla_put_u32(skb, DMASTREAM_PATH_READS, path->reads_out) ||
 	    nla_put_u32(skb, DMASTREAM_PATH_READ_DEPTH, path->reads_max))
 		return -EMSGSIZE;
-	return 0;
+	return nla_put_u64_64bit(skb, DMASTREAM_PATH_WINDOW_DELAY, path->delay.delay_ns,
+				 DMASTREAM_PATH_PAD) ?:
+	       nla_put_u32(skb, DMASTREAM_PATH_WINDOW_CUTS, path->delay.cuts) ?:
+	       dms_put_path_incast(skb, path->ibdev);
 }
 
 static int dms_put_path(struct sk_buff *skb, struct dms_path *path, u32 session)

@@ -4,6 +4,7 @@
  */
 #include "path.h"
 
+#include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 
@@ -20,7 +21,20 @@
 
 static unsigned int dms_param_window_kib = 16384;
 module_param_named(window_kib, dms_param_window_kib, uint, 0644);
-MODULE_PARM_DESC(window_kib, "send window of a new path, in KiB (default 16384)");
+MODULE_PARM_DESC(window_kib, "widest send window of a new path, in KiB (default 16384)");
+
+static unsigned int dms_param_window_floor_kib = 2048;
+module_param_named(window_floor_kib, dms_param_window_floor_kib, uint, 0644);
+MODULE_PARM_DESC(window_floor_kib, "narrowest send window of a new path, in KiB; as window_kib or more: the window is fixed (default 2048)");
+
+static unsigned int dms_param_window_target_us = 200;
+module_param_named(window_target_us, dms_param_window_target_us, uint, 0644);
+MODULE_PARM_DESC(window_target_us, "delay of a packet, from its post to its acknowledgement, above which a new path's send window shrinks, in us (default 200)");
+
+/* Added to the window per window that was acknowledged: a segment. */
+#define DMS_WINDOW_STEP		(1U << 20)
+/* What a KiB takes on a link of 10 Gbit/s; faster ones are within the target. */
+#define DMS_WINDOW_NS_PER_KIB	820
 
 static unsigned int dms_param_hold_ms = 10;
 module_param_named(hold_ms, dms_param_hold_ms, uint, 0644);
@@ -48,10 +62,24 @@ static void path_init_lists(struct dms_path *path)
 	INIT_LIST_HEAD(&path->holders);
 	INIT_LIST_HEAD(&path->ready);
 	INIT_LIST_HEAD(&path->streams);
-	INIT_LIST_HEAD(&path->incast_node);
 	INIT_WORK(&path->pump_work, path_pump_work);
 	INIT_DELAYED_WORK(&path->hold_work, path_hold_work);
 	INIT_WORK(&path->kill_work, path_kill_work);
+}
+
+static void path_window_init(struct dms_path *path)
+{
+	struct dms_delay_conf conf = {
+		.cap		= (u64)max(READ_ONCE(dms_param_window_kib), 64U) << 10,
+		.floor		= (u64)max(READ_ONCE(dms_param_window_floor_kib), 64U) << 10,
+		.target_ns	= min(READ_ONCE(dms_param_window_target_us), 1000000U) *
+				  NSEC_PER_USEC,
+		.ns_per_kib	= DMS_WINDOW_NS_PER_KIB,
+		.step		= DMS_WINDOW_STEP,
+	};
+
+	conf.floor = min(conf.floor, conf.cap);
+	dms_delay_init(&path->delay, &path->window, &conf);
 }
 
 /**
@@ -86,7 +114,7 @@ struct dms_path *dms_path_create(struct dms_session *session,
 	path->epoch = session->epoch;
 	path->id = atomic_inc_return(&path_ids);
 	path->state = DMS_PATH_INIT;
-	dms_window_init(&path->window, (u64)dms_param_window_kib << 10);
+	path_window_init(path);
 	dms_session_get(session);	/* put in path_release() */
 	path->session = session;
 	dms_gauge_inc(DMS_GAUGE_PATHS);
@@ -356,7 +384,6 @@ static void path_kill_work(struct work_struct *work)
 	dms_path_move(path, DMS_PATH_DYING, DMS_PATH_FENCED);
 	dms_gauge_add(DMS_GAUGE_KEYS_OUT, -(s64)path->keys_out);
 	path->keys_out = 0;
-	dms_incast_forget(path);
 	if (path->incast_unread)
 		dms_incast_put(path->ibdev, path->incast_unread);
 
@@ -405,8 +432,6 @@ bool dms_path_stuck(struct dms_path *path, unsigned long limit)
 void dms_path_pump(struct dms_path *path)
 {
 	spin_lock(&path->lock);
-	if (xchg(&path->incast_woken, false))
-		dms_path_wake_readers(path);
 	dms_mux_run(path);
 	spin_unlock(&path->lock);
 }
@@ -467,7 +492,7 @@ void dms_path_wake(struct dms_path *path, struct list_head *list)
 }
 
 /**
- * dms_path_wait_read() - a stream waits for a READ, or for the incast budget
+ * dms_path_wait_read() - a stream waits for one of the READs
  * @path: path->lock is held
  * @s: is woken by dms_path_wake_readers()
  *
@@ -636,6 +661,32 @@ void dms_path_unsent(struct dms_txpkt *pkt)
 	list_add_tail(&pkt->node, &pkt->path->tx_free);
 }
 
+/*
+ * A packet was acknowledged by the peer's NIC: it went through the queues of the
+ * way there, which are those that bulk data waits in, too.  How long a peer takes
+ * to pull is not looked at: it may wait for its own process.
+ */
+static void path_measured(struct dms_path *path, const struct dms_txpkt *pkt)
+{
+	u64 now = ktime_get_ns();
+
+	dms_delay_sample(&path->delay, &path->window, pkt->bytes, now - pkt->posted_ns, now);
+}
+
+/**
+ * dms_path_pulled() - the peer has pulled a segment
+ * @path: path->lock is held
+ * @bytes: of it; still charged to the window
+ *
+ * It counts for the window's growth, with the delay that packets had meanwhile.
+ */
+void dms_path_pulled(struct dms_path *path, u32 bytes)
+{
+	if (path->delay.measured)
+		dms_delay_sample(&path->delay, &path->window, bytes, path->delay.delay_ns,
+				 ktime_get_ns());
+}
+
 /**
  * dms_path_send_done() - a packet has left, or never will
  * @pkt: of ops->send()
@@ -654,6 +705,8 @@ void dms_path_send_done(struct dms_txpkt *pkt, int status)
 	spin_lock(&path->lock);
 	path->tx_out--;
 	path->moved = jiffies;
+	if (!status)
+		path_measured(path, pkt);
 	if (pkt->charge) {
 		dms_window_put(&path->window, pkt->charge);
 		dms_path_wake(path, &path->wait_window);

@@ -21,6 +21,7 @@
 #include <linux/workqueue.h>
 
 #include "core/credit.h"
+#include "core/delay.h"
 #include "core/fsm.h"
 #include "core/window.h"
 #include "core/wire.h"
@@ -75,6 +76,7 @@ struct dms_path {
 	struct dms_slot_tx		slot_tx;
 	struct dms_slot_rx		slot_rx;
 	struct dms_window		window;
+	struct dms_delay		delay;		/* moves its limit */
 	struct dms_txpkt		*txpkts;
 	struct dms_read			*reads;
 	struct dms_key			*keys;
@@ -105,10 +107,6 @@ struct dms_path {
 	spinlock_t			streams_lock;
 	struct list_head		streams;
 	bool				lost;		/* its streams were told; none is added */
-
-	/* incast budget: ibdev->incast_lock */
-	struct list_head		incast_node;
-	bool				incast_woken;
 
 	struct work_struct		pump_work;
 	struct delayed_work		hold_work;
@@ -163,6 +161,8 @@ void dms_path_wait_read(struct dms_path *path, struct dms_stream *s);
 void dms_path_wake_readers(struct dms_path *path);
 void dms_path_hold_later(struct dms_path *path, struct dms_stream *s);
 void dms_path_unsent(struct dms_txpkt *pkt);
+/* So many bytes were pulled, and are still charged. */
+void dms_path_pulled(struct dms_path *path, u32 bytes);
 
 /* Lets the streams that are ready be served, now or soon.  Process context, no lock held. */
 void dms_path_pump(struct dms_path *path);

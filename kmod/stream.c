@@ -235,9 +235,11 @@ struct dms_stream *dms_stream_alloc(gfp_t gfp)
 	INIT_WORK(&s->free_work, stream_free_work);
 	dms_ctl_init(s);
 	dms_drr_init(&s->drr);
+	dms_pullq_node_init(&s->pull_node);
 	dms_land_rx_init(&s->land_rx);
 	dms_land_tx_init(&s->land_tx, DMS_SMALL_CREDITS);
 	s->land_target = 1;
+	s->weight = 1;
 	s->state = DMS_STREAM_WAITING;
 	s->num = atomic_inc_return(&stream_nums);
 	dms_gauge_inc(DMS_GAUGE_STREAMS);
@@ -352,6 +354,7 @@ int dms_stream_attach(struct dms_stream *s, struct dms_ctx *ctx,
 	s->pid = ctx->pid;
 	s->flags = cfg->flags;
 	s->cookie = cfg->cookie;
+	s->weight = cfg->weight;
 	s->ring = cfg->ring;
 	s->small = cfg->small;
 	s->large = cfg->large;
@@ -419,7 +422,8 @@ enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
 
 	spin_lock(&s->lock);
 	s->waits &= ~(DMASTREAM_WAIT_CREDIT | DMASTREAM_WAIT_KEY |
-		      DMASTREAM_WAIT_WINDOW | DMASTREAM_WAIT_SESSION);
+		      DMASTREAM_WAIT_WINDOW | DMASTREAM_WAIT_SESSION |
+		      DMASTREAM_WAIT_INCAST);
 	dms_tx_revoke(s, b);
 	served = dms_ctl_open_serve(s, b);
 	if (served == DMS_SERVED && s->state == DMS_STREAM_OPEN)

@@ -28,6 +28,7 @@
 #include "core/credit.h"
 #include "core/fsm.h"
 #include "core/pick.h"
+#include "core/pull.h"
 #include "core/wire.h"
 #include "group.h"
 #include "ring.h"
@@ -41,6 +42,7 @@ struct dms_session;
 struct dms_stream_cfg {
 	u64			flags;		/* DMASTREAM_STREAM_* */
 	u64			cookie;
+	u32			weight;		/* 1 to DMASTREAM_WEIGHT_MAX */
 	struct dms_ring		*ring;
 	struct dms_group	*small;		/* NULL for posted */
 	struct dms_group	*large;		/* may be NULL */
@@ -128,6 +130,7 @@ struct dms_stream {
 	u32			ctl;		/* DMS_CTL_* */
 	u32			waits;		/* enum dmastream_wait, as last seen */
 	struct dms_drr		drr;
+	u8			weight;
 
 	/* opening */
 	bool			attached;	/* ring and groups are set */
@@ -194,6 +197,10 @@ struct dms_stream {
 	bool			eos_told;
 	int			eos_result;
 	struct dms_pull		pull;
+	/* the NIC's incast_lock; by its grant (pull_node.charge) the stream may pull pull_piece bytes */
+	struct dms_pullq_node	pull_node;
+	u32			pull_piece;
+	bool			pull_granted;
 
 	u64			tx_msgs, tx_bytes, rx_msgs, rx_bytes;
 };

@@ -675,8 +675,14 @@ static const struct dms_pull_key *rx_key_at(const struct dms_pull *p, u32 at)
 	return NULL;
 }
 
-/* Posts the next READ; false when there is none to post now. */
-static bool rx_read(struct dms_stream *s, struct dms_build *b)
+enum rx_read {
+	RX_READ,	/* was posted */
+	RX_NOT_NOW,	/* lacks a key, a landing, a READ, or the path has failed */
+	RX_BUDGET,	/* waits for the incast budget */
+};
+
+/* Posts the next READ. */
+static enum rx_read rx_read(struct dms_stream *s, struct dms_build *b)
 {
 	struct dms_path *path = b->path;
 	struct dms_pull *p = &s->pull;
@@ -687,27 +693,27 @@ static bool rx_read(struct dms_stream *s, struct dms_build *b)
 	int n;
 
 	if (!key)
-		return false;
+		return RX_NOT_NOW;
 	if (!rx_next_landing(s)) {
 		dms_path_hold_later(path, s);
-		return false;
+		return RX_NOT_NOW;
 	}
 	rd = list_first_entry_or_null(&path->reads_free, struct dms_read, node);
 	if (!rd) {
 		dms_path_wait_read(path, s);
-		return false;
+		return RX_NOT_NOW;
 	}
 	l = p->cur;
 	max = min_t(u32, DMS_TX_SGES, path->ibdev->max_read_sge);
 	len = dms_read_len(key->at + key->len - p->issued, l->len - l->issued,
 			   p->msg->len - p->issued);
 	len = dms_pool_sge_span(l->pool, l->off + l->issued, len, max);
+	if (!dms_incast_take(s, p->msg->len - p->issued, &len, &rd->charge))
+		return RX_BUDGET;
 	n = dms_pool_sges(l->pool, path->ibdev, l->off + l->issued, len, rd->sge, max);
-	if (WARN_ON_ONCE(n <= 0))
-		return false;
-	if (!dms_incast_take(path, len, &rd->charge)) {
-		dms_path_wait_read(path, s);
-		return false;
+	if (WARN_ON_ONCE(n <= 0)) {
+		dms_incast_put(path->ibdev, rd->charge);
+		return RX_NOT_NOW;
 	}
 	rd->nr_sge = n;
 	rd->landing = l;
@@ -723,7 +729,7 @@ static bool rx_read(struct dms_stream *s, struct dms_build *b)
 		rd->stream = NULL;
 		path->incast_unread += rd->charge;
 		b->failed = true;
-		return false;
+		return RX_NOT_NOW;
 	}
 	dms_stream_get(s);		/* put in dms_path_read_done() */
 	dms_path_posts(path);
@@ -731,7 +737,7 @@ static bool rx_read(struct dms_stream *s, struct dms_build *b)
 	p->reads++;
 	p->issued += len;
 	l->issued += len;
-	return true;
+	return RX_READ;
 }
 
 /**
@@ -877,6 +883,24 @@ static bool rx_update(struct dms_stream *s, struct dms_build *b)
 	return true;
 }
 
+/* Reads what may be read; a grant of the incast budget that is no use now goes back. */
+static void rx_pull(struct dms_stream *s, struct dms_build *b)
+{
+	const struct dms_pull *p = &s->pull;
+	enum rx_read read = RX_NOT_NOW;
+
+	while (!b->failed && p->msg && !p->held && !p->msg->too_long &&
+	       p->issued < p->msg->len) {
+		read = rx_read(s, b);
+		if (read != RX_READ)
+			break;
+	}
+	if (read == RX_BUDGET)
+		s->waits |= DMASTREAM_WAIT_INCAST;
+	else
+		dms_incast_leave(s);
+}
+
 /**
  * dms_rx_serve() - say what is owed to the sender, and read what may be read
  * @s: OPEN; path->lock and stream->lock are held
@@ -898,10 +922,7 @@ enum dms_served dms_rx_serve(struct dms_stream *s, struct dms_build *b)
 	} while (nacked);
 	if (!rx_update(s, b))
 		return DMS_SERVED_STALLED;
-	while (!b->failed && s->pull.msg && !s->pull.held && !s->pull.msg->too_long &&
-	       s->pull.issued < s->pull.msg->len)
-		if (!rx_read(s, b))
-			break;
+	rx_pull(s, b);
 	return DMS_SERVED;
 }
 
@@ -984,6 +1005,7 @@ void dms_rx_drop(struct dms_stream *s, int err)
 {
 	struct dms_rxmsg *m, *next;
 
+	dms_incast_leave(s);
 	list_for_each_entry_safe(m, next, &s->rxq, node) {
 		if (m == s->pull.msg && s->pull.reads)
 			continue;

@@ -182,7 +182,7 @@ static bool tx_eager(struct dms_stream *s, struct dms_build *b, struct dms_req *
 		dms_stat_inc(DMS_STAT_CREDIT_STALLS);
 		return false;
 	}
-	if (!dms_window_take(&path->window, charge)) {
+	if (!dms_window_take_small(&path->window, charge)) {
 		s->waits |= DMASTREAM_WAIT_WINDOW;
 		dms_stat_inc(DMS_STAT_WINDOW_STALLS);
 		dms_path_wait(path, &path->wait_window, s);
@@ -272,7 +272,7 @@ static struct dms_key *tx_take_key(struct dms_stream *s, struct dms_path *path, 
 		dms_path_wait(path, &path->wait_key, s);
 		return NULL;
 	}
-	if (!dms_window_take(&path->window, charge)) {
+	if (!dms_window_take_small(&path->window, charge)) {
 		s->waits |= DMASTREAM_WAIT_WINDOW;
 		dms_stat_inc(DMS_STAT_WINDOW_STALLS);
 		dms_path_wait(path, &path->wait_window, s);
@@ -439,7 +439,7 @@ enum dms_served dms_tx_serve(struct dms_stream *s, struct dms_build *b)
 
 	if (!s->peer_sid)
 		return DMS_SERVED;
-	dms_drr_turn(&s->drr, DMS_QUANTUM, 1);
+	dms_drr_turn(&s->drr, DMS_QUANTUM, s->weight);
 	served = tx_keys(s, b);
 	if (served == DMS_SERVED)
 		served = tx_messages(s, b);
@@ -472,6 +472,8 @@ void dms_tx_revoke(struct dms_stream *s, struct dms_build *b)
 			if (!key->due || key->revoking)
 				continue;
 			key->revoking = true;
+			if (key->at + key->len <= req->done)
+				dms_path_pulled(b->path, key->len);
 			dms_window_put(&b->path->window, key->charge);
 			dms_path_wake(b->path, &b->path->wait_window);
 			if (b->path->ops->revoke(b->path, key)) {

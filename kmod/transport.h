@@ -38,6 +38,7 @@ struct dms_txpkt {
 	struct dms_req		*req[DMS_TX_SGES];
 	u32			nr_req;
 	u64			charge;		/* of the send window */
+	u64			posted_ns;
 	struct ib_cqe		cqe;		/* the transport's */
 };
 

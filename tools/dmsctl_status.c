@@ -231,6 +231,11 @@ static void path_json(const struct nlattr *const *a)
 	out_u64("recv_configured", ctl_u32(a[DMASTREAM_PATH_RECV_CONFIGURED]));
 	out_u64("window_used", ctl_u64(a[DMASTREAM_PATH_WINDOW_USED]));
 	out_u64("window_limit", ctl_u64(a[DMASTREAM_PATH_WINDOW_LIMIT]));
+	out_u64("window_delay_ns", ctl_u64(a[DMASTREAM_PATH_WINDOW_DELAY]));
+	out_u64("window_cuts", ctl_u32(a[DMASTREAM_PATH_WINDOW_CUTS]));
+	out_u64("incast_limit", ctl_u64(a[DMASTREAM_PATH_INCAST_LIMIT]));
+	out_u64("incast_used", ctl_u64(a[DMASTREAM_PATH_INCAST_USED]));
+	out_u64("incast_high", ctl_u64(a[DMASTREAM_PATH_INCAST_HIGH]));
 	out_u64("keys_used", ctl_u32(a[DMASTREAM_PATH_KEYS_USED]));
 	out_u64("keys_total", ctl_u32(a[DMASTREAM_PATH_KEYS_TOTAL]));
 	out_u64("reads", ctl_u32(a[DMASTREAM_PATH_READS]));
@@ -300,6 +305,7 @@ static const struct {
 	{ DMASTREAM_WAIT_WINDOW, "send: the path's send window is full" },
 	{ DMASTREAM_WAIT_HOLD, "send: the receiver put the pull off, for want of large landing buffers" },
 	{ DMASTREAM_WAIT_SESSION, "the session or path is not up" },
+	{ DMASTREAM_WAIT_INCAST, "receive: the incast budget of the NIC is spent" },
 };
 
 static void waits_json(uint32_t waits)

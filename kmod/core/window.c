@@ -55,6 +55,33 @@ bool dms_window_take(struct dms_window *w, u64 charge)
 }
 
 /**
+ * dms_window_take_small() - take a charge, and be let past others when it is small
+ * @w: window, unchanged when there is no room
+ * @charge: from dms_window_charge()
+ *
+ * What others have out in long segments comes back a segment at a time.  A charge of
+ * at most 1/32 of the window does not wait for that: such ones may have the window
+ * overdrawn by 1/8.
+ *
+ * Context: Any.
+ * Return: true when it was taken.
+ */
+bool dms_window_take_small(struct dms_window *w, u64 charge)
+{
+	u64 more = w->limit >> 3;
+
+	if (dms_window_take(w, charge))
+		return true;
+	/* limit - used may be negative here: compare what is over with what may be */
+	if (charge > w->limit >> 5 || w->used + charge < charge ||
+	    w->used + charge - w->limit > more)
+		return false;
+	w->used += charge;
+	w->high = max_t(u64, w->high, w->used);
+	return true;
+}
+
+/**
  * dms_window_put() - give a charge back
  * @w: window
  * @charge: what was taken

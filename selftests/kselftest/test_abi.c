@@ -69,7 +69,7 @@ static void test_query(void)
 	kt_is(kt_ioctl(ctx, DMASTREAM_IOC_QUERY, &q), 0, "QUERY");
 	kt_ok(q.abi_version == DMASTREAM_ABI_VERSION, "ABI version");
 	kt_ok(q.sqe_ops == 7 && q.sqe_flags == DMASTREAM_SQE_FLAGS &&
-	      q.stream_flags == DMASTREAM_STREAM_FLAGS && !q.features, "what can be used");
+	      q.stream_flags == DMASTREAM_STREAM_FLAGS && q.features == DMASTREAM_FEAT_POLL, "what can be used");
 	kt_ok(q.max_pool_bytes && q.quota_bytes && q.max_pools && q.max_groups &&
 	      q.max_rings && q.max_listeners && q.max_streams && q.max_group_entries &&
 	      q.max_sq_entries && q.max_cq_entries && q.max_backlog &&
@@ -587,8 +587,8 @@ static void test_opts(void)
 		bad += connect_opts(&good, 1U << i, 100) != -EINVAL;
 	kt_is(bad, 0, "CONNECT: unknown flags are EINVAL");
 	o = good;
-	o.reserved = 1;
-	kt_is(connect_opts(&o, 0, 100), -EINVAL, "options: reserved");
+	o.weight = DMASTREAM_WEIGHT_MAX + 1;
+	kt_is(connect_opts(&o, 0, 100), -EINVAL, "options: a weight that is too large");
 	kt_is(connect_opts(&good, 0, 0), -EINVAL, "CONNECT: a timeout of 0");
 	o = good;
 	o.small_group = 0;

@@ -23,6 +23,7 @@
 
 #include "ctx.h"
 #include "ibdev.h"
+#include "incast.h"
 #include "mux.h"
 #include "node.h"
 #include "path.h"
@@ -519,6 +520,7 @@ static void t_ctx_new(struct kunit *test, struct t_end *e)
 		xa_init_flags(&ctx->table[i], XA_FLAGS_ALLOC1);
 	spin_lock_init(&ctx->starved_lock);
 	INIT_LIST_HEAD(&ctx->starved);
+	mutex_init(&ctx->poller_lock);
 	dms_node_ctx_get(&t_node);
 	dms_gauge_inc(DMS_GAUGE_CONTEXTS);
 	e->ctx = ctx;
@@ -615,9 +617,7 @@ static void t_dev_begin(void)
 	t_dev.max_read_sge = 32;
 	mutex_init(&t_dev.maps_lock);
 	INIT_LIST_HEAD(&t_dev.maps);
-	spin_lock_init(&t_dev.incast_lock);
-	dms_window_init(&t_dev.incast, 64 << 20);
-	INIT_LIST_HEAD(&t_dev.incast_waiters);
+	dms_incast_init(&t_dev, 64 << 20);
 }
 
 static int t_suite_init(struct kunit_suite *suite)

@@ -122,8 +122,43 @@ TEST(window_random)
 	EXPECT_TRUE(w.high <= 10000 && w.high > 9000);
 }
 
+TEST(window_small)
+{
+	static const struct {
+		u64 limit, used, charge;
+		bool ok;
+	} rows[] = {
+		{ 3200, 0, 100, true },
+		{ 3200, 3200, 100, true },		/* past a full one */
+		{ 3200, 3200, 101, false },		/* not small */
+		{ 3200, 3099, 101, true },		/* but there is room */
+		{ 3200, 3500, 100, true },		/* 1/8 more, and no byte */
+		{ 3200, 3501, 100, false },
+		{ 3200, 3600, 1, false },
+		{ 3200, 3600, 0, true },
+		{ 3200, 3150, 100, true },		/* across the limit */
+		{ 3200, 9000, 1, false },		/* the limit has shrunk */
+		{ 31, 31, 1, false },			/* nothing is small */
+		{ 0, 0, 0, true },
+		{ U64_MAX, U64_MAX, 1, false },		/* no wrap */
+		{ U64_MAX, U64_MAX - 1, 1, true },
+	};
+	struct dms_window w;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		test_row(i);
+		dms_window_init(&w, rows[i].limit);
+		w.used = rows[i].used;
+		EXPECT_EQ(dms_window_take_small(&w, rows[i].charge), rows[i].ok);
+		EXPECT_EQ(w.used, rows[i].used + (rows[i].ok ? rows[i].charge : 0));
+		EXPECT_EQ(w.high, rows[i].ok && w.used ? w.used : 0);
+	}
+}
+
 TESTSET(dms_core_window,
 	CASE(window_rows),
 	CASE(window_put_back),
+	CASE(window_small),
 	CASE(window_resize),
 	CASE(window_random));

@@ -424,6 +424,9 @@ struct dmastream_listen {
 #define DMASTREAM_STREAM_POSTED	(1ULL << 0)
 #define DMASTREAM_STREAM_FLAGS	DMASTREAM_STREAM_POSTED
 
+/** DMASTREAM_WEIGHT_MAX: largest weight of a stream */
+#define DMASTREAM_WEIGHT_MAX	16
+
 /** DMASTREAM_OPEN_ASYNC: return at once; the end comes as a completion on the ring */
 #define DMASTREAM_OPEN_ASYNC	(1U << 0)
 #define DMASTREAM_OPEN_FLAGS	DMASTREAM_OPEN_ASYNC
@@ -438,7 +441,8 @@ struct dmastream_listen {
  *               zero for posted ones
  * @large_group: handle: longer messages land here, or zero: then the peer's
  *               longer messages fail with -EMSGSIZE
- * @reserved: zero
+ * @weight: share of what the path sends, as long as others want to send too: 1 to
+ *          DMASTREAM_WEIGHT_MAX, 0 stands for 1
  */
 struct dmastream_stream_opts {
 	__aligned_u64	flags;
@@ -446,7 +450,7 @@ struct dmastream_stream_opts {
 	__u32		ring;
 	__u32		small_group;
 	__u32		large_group;
-	__u32		reserved;
+	__u32		weight;
 };
 
 /**
@@ -559,7 +563,8 @@ enum dmastream_wait {
 	DMASTREAM_WAIT_KEY	= 1U << 3,	/* send: a memory region of the path */
 	DMASTREAM_WAIT_WINDOW	= 1U << 4,	/* send: the path's send window */
 	DMASTREAM_WAIT_HOLD	= 1U << 5,	/* send: the receiver cannot pull now */
-	DMASTREAM_WAIT_SESSION	= 1U << 6	/* the session or path is not up */
+	DMASTREAM_WAIT_SESSION	= 1U << 6,	/* the session or path is not up */
+	DMASTREAM_WAIT_INCAST	= 1U << 7	/* receive: the NIC's incast budget */
 };
 
 /** enum dmastream_err_class - where a stream's last error came from */

@@ -112,6 +112,11 @@ enum dmastream_nl_path {
 	DMASTREAM_PATH_RX_PACKETS	= 19,	/* u64 */
 	DMASTREAM_PATH_TX_BYTES		= 20,	/* u64 */
 	DMASTREAM_PATH_RX_BYTES		= 21,	/* u64 */
+	DMASTREAM_PATH_WINDOW_DELAY	= 22,	/* u64: ns, of packets, smoothed */
+	DMASTREAM_PATH_WINDOW_CUTS	= 23,	/* u32: times that the window shrank */
+	DMASTREAM_PATH_INCAST_LIMIT	= 24,	/* u64: bytes that the device may be pulling */
+	DMASTREAM_PATH_INCAST_USED	= 25,	/* u64: bytes, over all paths of the device */
+	DMASTREAM_PATH_INCAST_HIGH	= 26,	/* u64: the most that it ever was */
 	DMASTREAM_PATH_END
 };
 
@@ -203,6 +208,7 @@ enum dmastream_counter {
 	DMASTREAM_CTR_POLLED_SQES	= 41,	/* submissions that a polling thread consumed */
 	DMASTREAM_CTR_POLL_SLEEPS	= 42,	/* polling threads that went to sleep */
 	DMASTREAM_CTR_POLL_WAKES	= 43,	/* polling threads that ENTER woke */
+	DMASTREAM_CTR_INCAST_WAITS	= 44,	/* pulls that found the incast budget spent */
 	DMASTREAM_CTR_END
 };
 
