@@ -5,7 +5,7 @@
 
 static const u32 lengths[] = { 0, 1, 255, 256, 257, 511, 512, 4096, 10000 };
 
-/* SEND, with and without more: 9.4.1 and 9.7.5.1; the receive's completion: 11.4.2.1 */
+/* SEND, with and without more: 9.4.1 and 9.7.5; the receive's completion: 11.4.2 */
 static void conf_send(struct kunit *test)
 {
 	static const enum ib_wr_opcode ops[] = { IB_WR_SEND, IB_WR_SEND_WITH_IMM };
@@ -37,7 +37,7 @@ static void conf_send(struct kunit *test)
 	}
 }
 
-/* WRITE takes no receive (9.4.3), WRITE with immediate takes one (9.4.3, C9-11 on) */
+/* WRITE takes no receive (9.4.3), WRITE with immediate takes one (9.4.3) */
 static void conf_write(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -111,13 +111,13 @@ static void conf_atomic(struct kunit *test)
 	conf_wc(p, p->a.scq, 3, IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, *here, 3ULL);
 	KUNIT_EXPECT_EQ(test, *there, 3ULL);
-	/* C9-96: an address that is not aligned is an invalid request */
+	/* an address that is not aligned is an invalid request */
 	CONF_POST(&p->a, IB_WR_ATOMIC_FETCH_AND_ADD, 4, .len = 8, .roff = 65, .compare_add = 5);
 	conf_wc(p, p->a.scq, 4, IB_WC_REM_INV_REQ_ERR);
 	KUNIT_EXPECT_EQ(test, *there, 3ULL);
 }
 
-/* The data of an inline request is the consumer's again at once: 11.4.1.1 */
+/* The data of an inline request is the consumer's again at once: 11.4.1 */
 static void conf_inline(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -136,7 +136,7 @@ static void conf_inline(struct kunit *test)
 					.flags = IB_SEND_INLINE), 0);
 }
 
-/* Lists gather and scatter in their order: 10.6.6.1 */
+/* Lists gather and scatter in their order: 10.6.6 */
 static void conf_sges(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -163,7 +163,7 @@ static void conf_sges(struct kunit *test)
 	conf_wc(p, p->a.scq, 1, IB_WC_SUCCESS);
 	for (i = 0; i < 4; i++)
 		KUNIT_EXPECT_EQ(test, memcmp(p->b.buf + 4000 * i, flat + 225 * i, 225), 0);
-	/* more than was asked for at creation: 11.4.1.1 */
+	/* more than was asked for at creation: 11.4.1 */
 	wr.num_sge = 5;
 	KUNIT_EXPECT_NE(test, ib_post_send(p->a.qp, &wr, NULL), 0);
 	rwr.num_sge = 5;
@@ -210,7 +210,7 @@ static void conf_selective(struct kunit *test)
 	conf_wc(p, p->a.scq, 21, IB_WC_REM_ACCESS_ERR);
 }
 
-/* Completions come in the order of posting, whatever the requests are: 10.8.3.3 */
+/* Completions come in the order of posting, whatever the requests are: 10.8.3 */
 static void conf_order(struct kunit *test)
 {
 	static const enum ib_wr_opcode ops[] = { IB_WR_RDMA_READ, IB_WR_RDMA_WRITE, IB_WR_SEND,
@@ -244,7 +244,7 @@ static bool conf_told(atomic_t *comps, int n)
 	return atomic_read(comps) == n;
 }
 
-/* A queue that waits for solicited completions hears of those and of errors alone: 11.4.2.2 */
+/* A queue that waits for solicited completions hears of those and of errors alone: 11.4.2 */
 static void conf_solicited(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -278,7 +278,7 @@ static void conf_solicited(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, conf_told(&p->a.scomps, 1));
 }
 
-/* A fenced request waits for the READs before it: 10.8.3.3 */
+/* A fenced request waits for the READs before it: 10.8.3 */
 static void conf_fence(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -300,7 +300,7 @@ static void conf_fence(struct kunit *test)
 	}
 }
 
-/* The requester keeps READs back beyond what it may have under way: 9.7.3.1, 11.2.5.2 */
+/* The requester keeps READs back beyond what it may have under way: 9.7.3, 11.2.5 */
 static void conf_read_depth(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -343,7 +343,7 @@ static void conf_srq(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, conf_empty(p->b.rcq));
 }
 
-/* A full queue is an immediate error: 11.4.1.1, 11.4.1.2 */
+/* A full queue is an immediate error: 11.4.1 */
 static void conf_full(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -367,7 +367,7 @@ static void conf_full(struct kunit *test)
 	conf_wc(p, p->b.scq, 9, IB_WC_SUCCESS);
 }
 
-/* The first packet in RTR is told: 10.3.1.4, 11.6.3.1; and its data is received */
+/* The first packet in RTR is told: 10.3.1, 11.6.3; and its data is received */
 static void conf_comm_est(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -398,7 +398,7 @@ static void conf_states(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conf_recv(&p->a, 1, 0, 64), 0);
 	KUNIT_EXPECT_NE(test, CONF_POST(&p->a, IB_WR_SEND, 1, .len = 1), 0);
 	KUNIT_EXPECT_NE(test, conf_modify(&p->a, IB_QPS_RTS, p, 0), 0);
-	/* a step without an attribute that it requires: table 91 */
+	/* a step without an attribute that it requires */
 	attr.qp_state = IB_QPS_RTR;
 	KUNIT_EXPECT_NE(test, ib_modify_qp(p->a.qp, &attr, IB_QP_STATE), 0);
 	KUNIT_EXPECT_EQ(test, (int)conf_state(&p->a), (int)IB_QPS_INIT);

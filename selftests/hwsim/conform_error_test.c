@@ -26,8 +26,9 @@ struct access_case {
 
 /*
  * A key, a range or a right that is not there: remote access error, and the
- * responder's queue pair is in error, too (9.7.4.1.6, 9.9.3, table 59).  A queue
- * pair that is not made for such requests: invalid request (9.7.4.1.4).
+ * responder's queue pair is in error, too, with an event since no receive tells it
+ * (9.9.3.1.3, C9-222.1.1).  A queue pair that is not made for such requests:
+ * invalid request (9.7.4).
  */
 static const struct access_case access_cases[] = {
 	{ "another key", IB_WR_RDMA_WRITE, 0, 0, 0x100, 64, 0,
@@ -88,7 +89,7 @@ static void conf_access(struct kunit *test)
 	}
 }
 
-/* A key of another protection domain opens nothing: 10.6.3.2 */
+/* A key of another protection domain opens nothing: 10.6.3 */
 static void conf_domain(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -108,7 +109,7 @@ static void conf_domain(struct kunit *test)
 	ib_dealloc_pd(pd);
 }
 
-/* A message that does not fit its receive: 9.7.4.1.5, 9.9.3, 11.6.2 */
+/* A message that does not fit its receive: 9.7.4, 9.9.3, 11.6.2 */
 static void conf_too_long(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -125,7 +126,7 @@ static void conf_too_long(struct kunit *test)
 
 /*
  * After an error all is flushed in order, what was not signalled too, and so is
- * what is posted later; receives as well: 10.3.1.7, 10.8.6
+ * what is posted later; receives as well: 10.3.1, 10.8.6
  */
 static void conf_flush(struct kunit *test)
 {
@@ -154,7 +155,7 @@ static void conf_flush(struct kunit *test)
 	conf_wc(p, p->a.rcq, 51, IB_WC_WR_FLUSH_ERR);
 }
 
-/* By the consumer's own hand; and a queue pair can be used again after RESET: 10.3.1.7 */
+/* By the consumer's own hand; and a queue pair can be used again after RESET: 10.3.1 */
 static void conf_to_error(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -182,7 +183,7 @@ static void conf_to_error(struct kunit *test)
 	conf_wc(p, p->a.scq, 8, IB_WC_SUCCESS);
 }
 
-/* Not ready, and tried rnr_retry times, not before the responder's time: 9.7.5.2.8, table 45 */
+/* Not ready, and tried rnr_retry times, not before the responder's time: 9.7.5 */
 static void conf_rnr_exceeded(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -211,7 +212,7 @@ static void conf_rnr_exceeded(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conf_count(&p->b, HWSIM_RNR_NAK_SENT) - before, 4ULL);
 }
 
-/* 7 is for ever: 9.7.5.2.8; and what waits goes on in its order */
+/* 7 is for ever: 9.7.5; and what waits goes on in its order */
 static void conf_rnr_infinite(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -239,7 +240,7 @@ static void conf_rnr_infinite(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(p->a.buf + 500, p->b.buf + 2048, 1000), 0);
 }
 
-/* Nobody answers: retry_cnt more times, each a timeout later: 9.9.2.1.1, 9.9.2.1.2 */
+/* Nobody answers: retry_cnt more times, each a timeout later: 9.9.2 */
 static void conf_timeout(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -259,7 +260,7 @@ static void conf_timeout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conf_count(&p->a, HWSIM_ACK_TIMEOUT) - before, 3ULL);
 }
 
-/* The other end is in error: it answers nothing, 10.3.1.7 */
+/* The other end is in error: it answers nothing, 10.3.1 */
 static void conf_peer_in_error(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -271,7 +272,7 @@ static void conf_peer_in_error(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p->b.buf[0], 0);
 }
 
-/* The requester's own memory: nothing of it goes out, 11.6.2 and 10.6.3.2 */
+/* The requester's own memory: nothing of it goes out, 11.6.2 and 10.6.3 */
 static void conf_local_key(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -302,7 +303,7 @@ static void conf_remote_local_key(struct kunit *test)
 	conf_wc(p, p->a.scq, 1, IB_WC_REM_OP_ERR);
 }
 
-/* More READs than the responder has room for: invalid request, 9.7.4.1.7 */
+/* More READs than the responder has room for: invalid request, 9.7.4 */
 static void conf_too_many_reads(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -328,7 +329,7 @@ static void conf_too_many_reads(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, conf_event(&p->b.qp_events, IB_EVENT_QP_REQ_ERR));
 }
 
-/* A completion that finds no room: the queue is in error and says so, 10.8.1, 11.6.3.2 */
+/* A completion that finds no room: the queue is in error and says so, 10.8.1, 11.6.3 */
 static void conf_cq_overflow(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -345,7 +346,7 @@ static void conf_cq_overflow(struct kunit *test)
 		conf_wc(p, p->a.scq, i, IB_WC_SUCCESS);
 }
 
-/* A queue pair is destroyed while its packets are under way; others do not notice: 10.2.4.4 */
+/* A queue pair is destroyed while its packets are under way; others do not notice: 10.2.4 */
 static void conf_destroy(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;

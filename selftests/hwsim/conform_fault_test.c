@@ -135,7 +135,7 @@ static void mixture_with(struct kunit *test, bool responder, const char *rule,
 	}
 }
 
-/* A lost request: 9.7.5.2.1 (out of sequence) and 9.9.2.1.1 (timeout) */
+/* A lost request: 9.7.5 (out of sequence) and 9.9.2 (timeout) */
 static void conf_lost_packet(struct kunit *test)
 {
 	mixture_with(test, false, "packet-lose", HWSIM_FAULT_PKT_LOSE, 14);
@@ -146,7 +146,7 @@ static void conf_lost_packets(struct kunit *test)
 	mixture_with(test, false, "packet-lose count=5", HWSIM_FAULT_PKT_LOSE, 4);
 }
 
-/* A lost acknowledgement or response: 9.7.5.1.2, 9.9.2.1.1 */
+/* A lost acknowledgement or response: 9.7.5, 9.9.2 */
 static void conf_lost_ack(struct kunit *test)
 {
 	mixture_with(test, true, "ack-lose", HWSIM_FAULT_ACK_LOSE, 12);
@@ -157,7 +157,7 @@ static void conf_late_ack(struct kunit *test)
 	mixture_with(test, true, "ack-delay us=100000", HWSIM_FAULT_ACK_DELAY, 4);
 }
 
-/* What comes twice is done once: 9.7.4.1.2, 9.7.5.1.2 */
+/* What comes twice is done once: 9.7.4, 9.7.5 */
 static void conf_duplicates(struct kunit *test)
 {
 	mixture_with(test, false, "packet-twice count=0", HWSIM_FAULT_PKT_TWICE, 1);

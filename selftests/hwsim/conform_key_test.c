@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit, conformance: keys come, change and go (10.6.4 to 10.6.7, 11.4.1.1). */
+/* KUnit, conformance: keys come, change and go (10.6.4 to 10.6.7, 11.4.1). */
 #include <linux/scatterlist.h>
 #include "conform_bed.h"
 
@@ -41,7 +41,7 @@ static void conf_local_inv(struct kunit *test)
 	key_works(p, p->b.rkey, false);
 }
 
-/* Invalidated by the peer's SEND, which says so to the receiver: 9.4.1.1.3, 10.6.5 */
+/* Invalidated by the peer's SEND, which says so to the receiver: 9.4.1, 10.6.5 */
 static void conf_send_inv(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -100,7 +100,7 @@ static void conf_foreign_inv(struct kunit *test)
 	conf_wc(p, p->a.scq, 2, IB_WC_REM_ACCESS_ERR);
 }
 
-/* The key's eight own bits: the old key is stale when the region has a new one, 10.6.4.3 */
+/* The key's eight own bits: the old key is stale when the region has a new one, 10.6.4 */
 static void conf_key_bits(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -117,7 +117,7 @@ static void conf_key_bits(struct kunit *test)
 	key_works(p, old, false);
 }
 
-/* Only a region that has no key gets one: 10.6.4.3 */
+/* Only a region that has no key gets one: 10.6.4 */
 static void conf_register_twice(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -129,7 +129,7 @@ static void conf_register_twice(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, (int)conf_state(&p->b), (int)IB_QPS_ERR);
 }
 
-/* Remote rights to write need the local one: 10.6.3.1, 11.2.8 */
+/* Remote rights to write need the local one: 10.6.3, 11.2.8 */
 static void conf_register_rights(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -142,7 +142,7 @@ static void conf_register_rights(struct kunit *test)
 	conf_wc(p, p->b.scq, 2, IB_WC_MW_BIND_ERR);
 }
 
-/* A request of no bytes asks for no key: 9.7.4.1.6 (C9-88) */
+/* A request of no bytes asks for no key: 9.7.4 */
 static void conf_zero_length(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -154,7 +154,7 @@ static void conf_zero_length(struct kunit *test)
 	conf_wc(p, p->a.scq, 2, IB_WC_SUCCESS);
 }
 
-/* A region that is deregistered opens nothing, and its key is not given to the next: 10.6.4.5 */
+/* A region that is deregistered opens nothing, and its key is not given to the next: 10.6.4 */
 static void conf_dereg(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;

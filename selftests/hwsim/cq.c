@@ -137,7 +137,7 @@ int hwsim_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
  * @ibcq: queue
  * @flags: for what completions, and whether to look for those that are there
  *
- * A request for all completions is not weakened by a later one for solicited ones (11.4.2.2).
+ * A request for all completions is not weakened by a later one for solicited ones (11.4.2).
  *
  * Return: 1 when completions are there and the caller asked for that; else 0.
  */
@@ -181,7 +181,7 @@ void hwsim_cq_overflow(struct hwsim_cq *cq)
  * @wc: completion
  * @solicited: the sender asked that the receiver be told
  *
- * An error is told as a solicited completion is (11.4.2.2).
+ * An error is told as a solicited completion is (11.4.2).
  *
  * Return: false when there is no room: the completion is lost, the queue in error.
  */

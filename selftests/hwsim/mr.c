@@ -179,7 +179,7 @@ int hwsim_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 }
 
 /**
- * hwsim_mr_register() - execute a fast registration (10.6.4.3, 11.4.1.1)
+ * hwsim_mr_register() - execute a fast registration (10.6.4, 11.4.1)
  * @dev: device
  * @pd: protection domain of the queue pair
  * @reg: what the work request said
@@ -259,7 +259,7 @@ static struct hwsim_mr *mr_get(struct hwsim_dev *dev, struct ib_pd *pd, u32 key,
 }
 
 /**
- * hwsim_mr_check() - does a key open a range (10.6.3.2, and 9.7.4.1.6 for what comes in)?
+ * hwsim_mr_check() - does a key open a range (10.6.3, and 9.7.4 for what comes in)?
  * @dev: device
  * @pd: protection domain of the queue pair
  * @key: lkey or rkey

@@ -13,7 +13,7 @@ struct hwsim_ref;
 #define HWSIM_PSN_MASK		0xffffff
 #define HWSIM_QPN_MASK		0xffffff
 
-/* AETH syndromes (9.7.5.1, table 44 and 45): the upper three bits and the lower five */
+/* AETH syndromes (9.7.5): the upper three bits and the lower five */
 #define HWSIM_AETH_KIND		0xe0
 #define HWSIM_AETH_ACK		0x1f	/* no end-to-end credits: the count is invalid */
 #define HWSIM_AETH_RNR		0x20	/* plus the timer's code */

@@ -78,7 +78,7 @@ void hwsim_qp_error(struct hwsim_qp *qp)
  * @wc: all but the queue pair
  * @solicited: the sender asked that the receiver be told
  *
- * When there is no room the queue pair can not go on (10.8.1, 11.6.3.2).
+ * When there is no room the queue pair can not go on (10.8.1, 11.6.3).
  */
 void hwsim_qp_complete(struct hwsim_qp *qp, struct hwsim_cq *cq, struct ib_wc *wc,
 		       bool solicited)
@@ -135,7 +135,7 @@ static void flush_rq(struct hwsim_qp *qp)
 		wc.wr_id = resp->rwqe->wr_id;
 		hwsim_qp_complete(qp, to_hwsim_cq(qp->ib.recv_cq), &wc, false);
 	}
-	/* 11.6.3.4: nothing more will be taken out of the shared queue */
+	/* 11.6.3: nothing more will be taken out of the shared queue */
 	if (qp->srq && !qp->flushed_event) {
 		qp->flushed_event = true;
 		hwsim_qp_event(qp, IB_EVENT_QP_LAST_WQE_REACHED);
@@ -143,7 +143,7 @@ static void flush_rq(struct hwsim_qp *qp)
 }
 
 /**
- * hwsim_qp_flush() - end all requests, in order, with an error (10.3.1.6, 10.3.1.7)
+ * hwsim_qp_flush() - end all requests, in order, with an error (10.3.1)
  * @qp: queue pair in error, or with its send queue in error
  */
 void hwsim_qp_flush(struct hwsim_qp *qp)
@@ -260,7 +260,7 @@ int hwsim_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	hwsim_resp_reset(qp);
 	hwsim_unlock();
 	hwsim_event_cancel(&qp->event);
-	/* 10.2.4.4: their completions may be taken back */
+	/* 10.2.4: their completions may be taken back */
 	hwsim_cq_forget(to_hwsim_cq(ibqp->send_cq), ibqp);
 	hwsim_cq_forget(to_hwsim_cq(ibqp->recv_cq), ibqp);
 	free_queues(qp);

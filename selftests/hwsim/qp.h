@@ -113,7 +113,7 @@ struct hwsim_sq {
  * @una: the oldest that is not acknowledged
  * @inflight: packets with payload that are not acknowledged
  * @rd_out: READs and atomics under way
- * @retry_left: how often @una may be sent again (9.9.2.1)
+ * @retry_left: how often @una may be sent again (9.9.2)
  * @rnr_left: how often it may meet a receiver that is not ready; 7: always
  * @implied: @una was already sent again for a response that did not come
  * @halted: a request failed, and waits for those before it
@@ -141,7 +141,7 @@ struct hwsim_req {
 	struct hwsim_stash stash;
 };
 
-/* A READ or an atomic that was asked for; kept for those who ask again (9.7.4.1.2, 9.7.5.1.2). */
+/* A READ or an atomic that was asked for; kept for those who ask again (9.7.4, 9.7.5). */
 struct hwsim_res {
 	u32 psn;
 	u32 npsn;

@@ -8,7 +8,7 @@
  *	 |            |            |
  *	 una          psn          max_psn              sequence numbers
  *
- * Requests complete in the order in which they were posted (10.8.3.3), so that
+ * Requests complete in the order in which they were posted (10.8.3), so that
  * one that is done waits for those before it.
  */
 #include <linux/module.h>
@@ -141,7 +141,7 @@ void hwsim_req_retire(struct hwsim_qp *qp)
 		smp_store_release(&sq->tail, sq->tail + 1);	/* pairs with hwsim_post_send() */
 		if (!status)
 			continue;
-		/* 10.3.1.6: a datagram's failure stops the send queue alone */
+		/* 10.3.1: a datagram's failure stops the send queue alone */
 		if (hwsim_qp_is_ud(qp)) {
 			qp->state = IB_QPS_SQE;
 			hwsim_qp_ready(qp);
@@ -179,7 +179,7 @@ static struct hwsim_pkt *new_packet(struct hwsim_qp *qp, u32 len)
 	return pkt;
 }
 
-/* The BTH opcode of a SEND's or a WRITE's packet (table 38). */
+/* The BTH opcode of a SEND's or a WRITE's packet (9.2). */
 static u8 bth_opcode(const struct hwsim_swqe *swqe, bool first, bool last)
 {
 	bool write = swqe->opcode == IB_WR_RDMA_WRITE || swqe->opcode == IB_WR_RDMA_WRITE_WITH_IMM;
@@ -308,10 +308,10 @@ static bool may_start(const struct hwsim_qp *qp, const struct hwsim_swqe *swqe)
 {
 	const struct hwsim_req *req = &qp->req;
 
-	/* 10.8.3.3: a fence waits for all READs and atomics before it */
+	/* 10.8.3: a fence waits for all READs and atomics before it */
 	if (swqe->flags & IB_SEND_FENCE && req->rd_out)
 		return false;
-	/* 9.7.3.1: no more of those under way than the peer has resources for */
+	/* 9.7.3: no more of those under way than the peer has resources for */
 	if (has_response(swqe) && req->rd_out >= qp->attr.max_rd_atomic)
 		return false;
 	/* 9.7.1: half of the circle at most is under way */
@@ -417,7 +417,7 @@ bool hwsim_req_work(struct hwsim_qp *qp)
 	if (req->cur != qp->sq.started)
 		return send_next(qp);
 	if (qp->state == IB_QPS_SQD) {
-		/* 10.3.1.5: what was started ends, nothing new is started */
+		/* 10.3.1: what was started ends, nothing new is started */
 		if (qp->sq.tail == qp->sq.started && qp->attr.en_sqd_async_notify) {
 			qp->attr.en_sqd_async_notify = 0;
 			hwsim_qp_event(qp, IB_EVENT_SQ_DRAINED);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The requester, receiving half: acknowledgements and responses, and what is
- * done when they do not come (IBTA volume 1, 9.7.5.1, 9.7.5.2, 9.7.6, 9.9.2).
+ * done when they do not come (IBTA volume 1, 9.7.5, 9.7.6, 9.9.2).
  */
 #include <linux/ktime.h>
 
@@ -24,7 +24,7 @@ static bool all_acked(const struct hwsim_qp *qp)
 	return qp->req.una == qp->req.max_psn;
 }
 
-/* 9.7.6.1.3: 4.096 us * 2^timeout; 0 stands for no limit */
+/* 9.7.6: 4.096 us * 2^timeout; 0 stands for no limit */
 static u64 ack_time(const struct hwsim_qp *qp)
 {
 	return 4096ULL << qp->attr.timeout;
@@ -58,7 +58,7 @@ static void give_up(struct hwsim_qp *qp, enum ib_wc_status status)
 		hwsim_qp_error(qp);
 }
 
-/* Send again from @una on, if that was not done too often already (9.9.2.1). */
+/* Send again from @una on, if that was not done too often already (9.9.2). */
 static void retry(struct hwsim_qp *qp)
 {
 	struct hwsim_req *req = &qp->req;
@@ -114,7 +114,7 @@ void hwsim_req_ack_init(struct hwsim_qp *qp)
 	hwsim_timer_setup(&qp->req.rnr_timer, rnr_timer);
 }
 
-/* Something was acknowledged: all counts and times begin anew (9.9.2.1). */
+/* Something was acknowledged: all counts and times begin anew (9.9.2). */
 static void progress(struct hwsim_qp *qp)
 {
 	struct hwsim_req *req = &qp->req;
@@ -167,7 +167,7 @@ static bool advance(struct hwsim_qp *qp, u32 end)
 	return !stuck;
 }
 
-/* 9.7.5.1.2: a later answer says that a response was lost; ask again, once. */
+/* 9.7.5: a later answer says that a response was lost; ask again, once. */
 static void implied_nak(struct hwsim_qp *qp)
 {
 	struct hwsim_req *req = &qp->req;
@@ -179,7 +179,7 @@ static void implied_nak(struct hwsim_qp *qp)
 	req->implied = true;
 }
 
-/* 9.7.5.2.8, table 45: what a timer's code stands for, in units of 10 us */
+/* 9.7.5, RNR NAK: what a timer's code stands for, in units of 10 us */
 static u64 rnr_time(u8 code)
 {
 	u64 units;

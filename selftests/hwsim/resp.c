@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The responder, receiving half: what comes in is checked in the order of IBTA
- * volume 1, 9.7.4.1 -- sequence number, opcode, length, rights, resources --
+ * volume 1, 9.7.4 -- sequence number, opcode, length, rights, resources --
  * and executed.
  */
 #include "fault.h"
@@ -85,7 +85,7 @@ static void refuse(struct hwsim_qp *qp, const struct hwsim_pkt *pkt, u8 syndrome
 	hwsim_resp_nak(qp, syndrome, pkt->psn);
 }
 
-/* A request of the receive queue for this message; or "not ready" (9.7.5.2.8). */
+/* A request of the receive queue for this message; or "not ready" (9.7.5). */
 static bool take_rwqe(struct hwsim_qp *qp, const struct hwsim_pkt *pkt)
 {
 	struct hwsim_resp *resp = &qp->resp;
@@ -111,7 +111,7 @@ static bool needs_rwqe(u8 op)
 	       op == IB_OPCODE_RC_RDMA_WRITE_ONLY_WITH_IMMEDIATE;
 }
 
-/* 9.7.4.1.2: may this packet follow those before it?  9.7.4.1.5: has it the right length? */
+/* 9.7.4: may this packet follow those before it, and has it the right length? */
 static bool in_sequence(const struct hwsim_qp *qp, const struct hwsim_pkt *pkt)
 {
 	enum hwsim_msg msg = hwsim_op_is_write(pkt->op) ? HWSIM_MSG_WRITE : HWSIM_MSG_SEND;
@@ -125,7 +125,7 @@ static bool in_sequence(const struct hwsim_qp *qp, const struct hwsim_pkt *pkt)
 	return pkt->len <= qp->mtu && (pkt->len || hwsim_op_is_only(pkt->op));
 }
 
-/* The first packet of a WRITE says for all of them where to (9.7.4.1.6). */
+/* The first packet of a WRITE says for all of them where to (9.7.4). */
 static bool begin_write(struct hwsim_qp *qp, const struct hwsim_pkt *pkt)
 {
 	struct hwsim_resp *resp = &qp->resp;
@@ -229,7 +229,7 @@ static bool rx_payload(struct hwsim_qp *qp, struct hwsim_pkt *pkt)
 	return kept;
 }
 
-/* Room for one more READ or atomic: the oldest that is answered is forgotten (9.7.4.1.7). */
+/* Room for one more READ or atomic: the oldest that is answered is forgotten (9.7.4). */
 static struct hwsim_res *new_res(struct hwsim_qp *qp, const struct hwsim_pkt *pkt)
 {
 	struct hwsim_resp *resp = &qp->resp;
@@ -346,7 +346,7 @@ struct hwsim_res *hwsim_resp_find(struct hwsim_qp *qp, u32 psn)
 	return NULL;
 }
 
-/* It was executed before: what it asked for is answered again (9.7.5.1.2, table 43). */
+/* It was executed before: what it asked for is answered again (9.7.5). */
 static void rx_duplicate(struct hwsim_qp *qp, const struct hwsim_pkt *pkt)
 {
 	struct hwsim_res *res;
@@ -422,7 +422,7 @@ bool hwsim_resp_rx(struct hwsim_qp *qp, struct hwsim_pkt *pkt)
 		return false;
 	}
 	if (ahead > 0) {
-		/* 9.7.5.2.1: one NAK, and then silence until what is expected comes */
+		/* 9.7.5: one NAK, and then silence until what is expected comes */
 		hwsim_count(&qp->dev->port, HWSIM_OUT_OF_ORDER);
 		if (!resp->nak_sent) {
 			hwsim_count(&qp->dev->port, HWSIM_SEQ_NAK_SENT);

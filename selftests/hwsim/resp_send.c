@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The responder, sending half: responses in the order of the requests, then
- * one acknowledgement for all that came since the last (IBTA volume 1, 9.7.5.1).
+ * one acknowledgement for all that came since the last (IBTA volume 1, 9.7.5).
  */
 #include "fault.h"
 #include "ref.h"
@@ -133,7 +133,7 @@ static void answer(struct hwsim_qp *qp, struct hwsim_res *res)
 	if (ret) {
 		int i;
 
-		/* 9.7.5.2.5: the NAK takes the place of the response; nothing after it is answered */
+		/* 9.7.5: the NAK takes the place of the response; nothing after it is answered */
 		for (i = 0; i < HWSIM_MAX_RD_ATOMIC; i++)
 			qp->resp.res[i].pending = false;
 		if (ret == -EFAULT)
@@ -151,7 +151,7 @@ static void nak_done(struct hwsim_qp *qp, u8 syndrome)
 {
 	if (!qp->resp.fatal)
 		return;
-	/* 9.9.3, 11.6.3.1: the responder's client hears why its queue pair is in error */
+	/* 9.9.3, 11.6.3: the responder's client hears why its queue pair is in error */
 	hwsim_qp_event(qp, syndrome == HWSIM_NAK_REM_ACC ? IB_EVENT_QP_ACCESS_ERR :
 			   syndrome == HWSIM_NAK_INV_REQ ? IB_EVENT_QP_REQ_ERR : IB_EVENT_QP_FATAL);
 	hwsim_qp_error(qp);

@@ -99,7 +99,7 @@ bool hwsim_rq_take(struct hwsim_rq *rq, struct hwsim_srq *srq, struct hwsim_rwqe
 		memcpy(to, rwqe, struct_size(rwqe, sge, rwqe->num_sge));
 		rq->tail++;
 	}
-	/* one event for a limit that was set (10.2.9.4) */
+	/* one event for a limit that was set (10.2.9) */
 	if (srq && rq->limit && rq->head - rq->tail < rq->limit) {
 		rq->limit = 0;
 		tell = true;

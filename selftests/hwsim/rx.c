@@ -28,7 +28,7 @@ bool hwsim_rx(struct hwsim_dev *dev, struct hwsim_pkt *pkt)
 		hwsim_ud_rx(qp, pkt);
 		return false;
 	}
-	/* 9.6.1.2: a connected queue pair listens to its peer alone */
+	/* 9.6.1: a connected queue pair listens to its peer alone */
 	if (qp->state < IB_QPS_RTR || pkt->op >= IB_OPCODE_UC ||
 	    memcmp(&pkt->sgid, &qp->av.dgid, sizeof(pkt->sgid))) {
 		hwsim_count(&dev->port, HWSIM_BAD_PACKET);

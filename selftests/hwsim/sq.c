@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The send queue: what the client posts is copied, checked as far as a driver
- * can check it, and left for the simulator (IBTA volume 1, 10.8.2, 11.4.1.1).
+ * can check it, and left for the simulator (IBTA volume 1, 10.8.2, 11.4.1).
  */
 #include <linux/log2.h>
 #include <linux/mm.h>

@@ -149,7 +149,7 @@ static void fill_ipv4(struct iphdr *ip, const struct hwsim_pkt *pkt)
 	ip->check = ip_fast_csum(ip, ip->ihl);
 }
 
-/* A17.4.5: the 40 bytes are an IPv6 header, or in their second half an IPv4 one */
+/* Annex A17: the 40 bytes are an IPv6 header, or in their second half an IPv4 one */
 static enum rdma_network_type fill_header(union rdma_network_hdr *hdr,
 					  const struct hwsim_pkt *pkt)
 {
