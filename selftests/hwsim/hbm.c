@@ -381,6 +381,28 @@ free:
 }
 EXPORT_SYMBOL_GPL(hwsim_hbm_move);
 
+/* The tester's window; @to or @from is NULL. */
+static int hwsim_hbm_touch(struct dma_buf *dmabuf, u64 off, void *to, const void *from, u64 len)
+{
+	struct hwsim_hbm *hbm = hwsim_hbm_of(dmabuf);
+
+	if (IS_ERR(hbm))
+		return PTR_ERR(hbm);
+	if (!hwsim_hbm_has(hbm, off, len))
+		return -EINVAL;
+	mutex_lock(&hbm->lock);
+	if (to) {
+		memcpy(to, (hbm->seen ?: hbm->mem) + off, len);
+	} else {
+		memcpy(hbm->mem + off, from, len);
+		if (hbm->seen)
+			memcpy(hbm->seen + off, from, len);
+	}
+	mutex_unlock(&hbm->lock);
+	atomic64_add(len, &hbm->peeked);
+	return 0;
+}
+
 /**
  * hwsim_hbm_peek() - a test looks at what is seen
  * @dmabuf: a buffer of this exporter
@@ -393,17 +415,7 @@ EXPORT_SYMBOL_GPL(hwsim_hbm_move);
  */
 int hwsim_hbm_peek(struct dma_buf *dmabuf, u64 off, void *to, u64 len)
 {
-	struct hwsim_hbm *hbm = hwsim_hbm_of(dmabuf);
-
-	if (IS_ERR(hbm))
-		return PTR_ERR(hbm);
-	if (!hwsim_hbm_has(hbm, off, len))
-		return -EINVAL;
-	mutex_lock(&hbm->lock);
-	memcpy(to, (hbm->seen ?: hbm->mem) + off, len);
-	mutex_unlock(&hbm->lock);
-	atomic64_add(len, &hbm->peeked);
-	return 0;
+	return hwsim_hbm_touch(dmabuf, off, to, NULL, len);
 }
 EXPORT_SYMBOL_GPL(hwsim_hbm_peek);
 
@@ -419,19 +431,7 @@ EXPORT_SYMBOL_GPL(hwsim_hbm_peek);
  */
 int hwsim_hbm_poke(struct dma_buf *dmabuf, u64 off, const void *from, u64 len)
 {
-	struct hwsim_hbm *hbm = hwsim_hbm_of(dmabuf);
-
-	if (IS_ERR(hbm))
-		return PTR_ERR(hbm);
-	if (!hwsim_hbm_has(hbm, off, len))
-		return -EINVAL;
-	mutex_lock(&hbm->lock);
-	memcpy(hbm->mem + off, from, len);
-	if (hbm->seen)
-		memcpy(hbm->seen + off, from, len);
-	mutex_unlock(&hbm->lock);
-	atomic64_add(len, &hbm->peeked);
-	return 0;
+	return hwsim_hbm_touch(dmabuf, off, NULL, from, len);
 }
 EXPORT_SYMBOL_GPL(hwsim_hbm_poke);
 
@@ -497,6 +497,14 @@ static int hwsim_hbm_ioctl_alloc(void __user *arg)
 	return 0;
 }
 
+/* The buffer behind a process's file; put by the caller. */
+static struct dma_buf *hwsim_hbm_get(int fd)
+{
+	struct dma_buf *dmabuf = dma_buf_get(fd);
+
+	return IS_ERR(dmabuf) ? ERR_PTR(-EBADF) : dmabuf;
+}
+
 static int hwsim_hbm_ioctl_info(void __user *arg)
 {
 	struct hwsim_hbm_info info;
@@ -505,9 +513,9 @@ static int hwsim_hbm_ioctl_info(void __user *arg)
 
 	if (copy_from_user(&info, arg, sizeof(info)))
 		return -EFAULT;
-	dmabuf = dma_buf_get(info.fd);
+	dmabuf = hwsim_hbm_get(info.fd);
 	if (IS_ERR(dmabuf))
-		return -EBADF;
+		return PTR_ERR(dmabuf);
 	ret = hwsim_hbm_info(dmabuf, &info);
 	dma_buf_put(dmabuf);
 	if (!ret && copy_to_user(arg, &info, sizeof(info)))
@@ -564,9 +572,9 @@ static int hwsim_hbm_ioctl_range(unsigned int cmd, void __user *arg)
 		return -EINVAL;
 	if (cmd != HWSIM_HBM_TEST_PEEK && cmd != HWSIM_HBM_TEST_POKE && r.data)
 		return -EINVAL;
-	dmabuf = dma_buf_get(r.fd);
+	dmabuf = hwsim_hbm_get(r.fd);
 	if (IS_ERR(dmabuf))
-		return -EBADF;
+		return PTR_ERR(dmabuf);
 	if (cmd == HWSIM_HBM_MOVE)
 		ret = hwsim_hbm_move(dmabuf);
 	else if (cmd == HWSIM_HBM_FLUSH)
