@@ -25,9 +25,10 @@
 /*
  * Steps in one run of the tasklet before others get a chance, as a NIC's driver
  * has a budget: a step may deliver several packets to each port, which takes
- * milliseconds where every allocation is tracked.
+ * milliseconds where every allocation is tracked.  There a run ends by the clock.
  */
 #define HWSIM_BUDGET	64
+#define HWSIM_SLICE_NS	(2 * NSEC_PER_MSEC)
 /* Steps between two looks at the clock. */
 #define HWSIM_CLOCK	8
 
@@ -202,11 +203,14 @@ static void sim_step(struct tasklet_struct *unused)
 {
 	int left = HWSIM_BUDGET;
 	bool busy = true;
+	u64 end;
 
 	spin_lock(&sim_lock);
 	stepping = true;
-	while (busy && left-- > 0) {
-		if (left % HWSIM_CLOCK == HWSIM_CLOCK - 1)
+	sim_time = ktime_get_ns();
+	end = sim_time + HWSIM_SLICE_NS;
+	while (busy && left-- > 0 && sim_time < end) {
+		if (left % HWSIM_CLOCK == 0)
 			sim_time = ktime_get_ns();
 		take_kicks();
 		busy = fire_timers();
