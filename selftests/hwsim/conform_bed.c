@@ -20,16 +20,30 @@
 
 /* One of the two NICs; made once for each suite. */
 static struct conf_port {
+	const char *name;
 	struct net_device *ndev;
 	struct hwsim_dev *dev;
 	union ib_gid gid;
 	int index;
-} conf_ports[2];
+} conf_ports[2] = { { .name = "hwconf_a" }, { .name = "hwconf_b" } };
 
-/* Everything between the two goes over the simulated wire, nothing through here. */
+static struct conf_port *conf_port(struct conf_pair *p, struct conf_side *s)
+{
+	return &conf_ports[s == &p->b];
+}
+
+/*
+ * Everything between the two goes over the simulated wire and nothing through
+ * here, unless a suite has packets leave as frames: then each is the other's cable.
+ */
 static netdev_tx_t conf_xmit(struct sk_buff *skb, struct net_device *ndev)
 {
-	dev_kfree_skb(skb);
+	struct net_device *to = conf_ports[ndev == conf_ports[0].ndev].ndev;
+
+	if (to && skb->protocol == htons(HWSIM_ETHERTYPE))
+		dev_forward_skb(to, skb);
+	else
+		dev_kfree_skb(skb);
 	return NETDEV_TX_OK;
 }
 
@@ -71,7 +85,17 @@ static bool conf_find_gid(struct conf_port *port)
 	return false;
 }
 
-static int conf_port_make(struct conf_port *port, const char *name)
+static int conf_device_make(struct conf_port *port)
+{
+	int ret = hwsim_device_add(port->name, port->ndev);
+
+	if (ret)
+		return ret;
+	port->dev = hwsim_device_of(port->ndev);	/* put in conf_suite_exit() or conf_lost() */
+	return port->dev && conf_find_gid(port) ? 0 : -ENODEV;
+}
+
+static int conf_port_make(struct conf_port *port)
 {
 	int ret = -ENOMEM;
 
@@ -87,13 +111,7 @@ static int conf_port_make(struct conf_port *port, const char *name)
 	rtnl_lock();
 	ret = dev_open(port->ndev, NULL);
 	rtnl_unlock();
-	if (ret)
-		return ret;
-	ret = hwsim_device_add(name, port->ndev);
-	if (ret)
-		return ret;
-	port->dev = hwsim_device_of(port->ndev);	/* put in conf_suite_exit() */
-	return port->dev && conf_find_gid(port) ? 0 : -ENODEV;
+	return ret ?: conf_device_make(port);
 }
 
 /* As the module's user had it; while a suite runs all that may be out of order is. */
@@ -121,8 +139,21 @@ int conf_suite_init(struct kunit_suite *suite)
 		if (ret)
 			return ret;
 	}
-	ret = conf_port_make(&conf_ports[0], "hwconf_a");
-	return ret ?: conf_port_make(&conf_ports[1], "hwconf_b");
+	return conf_port_make(&conf_ports[0]) ?: conf_port_make(&conf_ports[1]);
+}
+
+/**
+ * conf_frame_suite_init() - make the two NICs, whose packets leave as frames
+ * @suite: the suite
+ *
+ * As those of two guests do.
+ *
+ * Return: 0 or an error, which the suite reports.
+ */
+int conf_frame_suite_init(struct kunit_suite *suite)
+{
+	WRITE_ONCE(hwsim_frames, true);
+	return conf_suite_init(suite);
 }
 
 /**
@@ -135,6 +166,7 @@ void conf_suite_exit(struct kunit_suite *suite)
 
 	WRITE_ONCE(hwsim_permissive, conf_permissive);
 	WRITE_ONCE(hwsim_zero_cost, conf_zero_cost);
+	WRITE_ONCE(hwsim_frames, false);
 	for (i = 0; i < ARRAY_SIZE(conf_ports); i++) {
 		struct conf_port *port = &conf_ports[i];
 
@@ -144,7 +176,8 @@ void conf_suite_exit(struct kunit_suite *suite)
 			unregister_netdev(port->ndev);
 			free_netdev(port->ndev);
 		}
-		memset(port, 0, sizeof(*port));
+		port->dev = NULL;
+		port->ndev = NULL;
 	}
 	if (THIS_MODULE->state == MODULE_STATE_COMING) {
 		hwsim_netdev_exit();
@@ -188,8 +221,14 @@ int conf_init(struct kunit *test)
 	return 0;
 }
 
-static void conf_side_close(struct conf_side *s)
+/**
+ * conf_close() - give all of a side's objects back
+ * @s: the side; its device is kept
+ */
+void conf_close(struct conf_side *s)
 {
+	if (!s->dev)
+		return;
 	hwsim_fault_clear(&s->dev->faults);
 	if (s->qp)
 		ib_destroy_qp(s->qp);
@@ -207,6 +246,48 @@ static void conf_side_close(struct conf_side *s)
 		free_pages_exact(s->buf, CONF_BUF);
 	if (s->pd)
 		ib_dealloc_pd(s->pd);
+	*s = (struct conf_side){ .dev = s->dev, .peer = s->peer };
+}
+
+/**
+ * conf_lost() - a side's device goes, and the bed lets go of it
+ * @s: the side; its objects are closed
+ *
+ * Context: the removal of a client, which is before the core waits for this.
+ */
+void conf_lost(struct conf_side *s)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(conf_ports); i++)
+		if (conf_ports[i].dev == s->dev)
+			conf_ports[i].dev = NULL;
+	ib_device_put(&s->dev->ib);
+	s->dev = NULL;
+}
+
+/**
+ * conf_replace() - make a new device in the place of one that has gone
+ * @p: the pair
+ * @s: the side that lost it
+ *
+ * Return: 0 or an error; -ENFILE when the old one does not go.
+ */
+int conf_replace(struct conf_pair *p, struct conf_side *s)
+{
+	unsigned long end = jiffies + CONF_LIMIT;
+	int ret;
+
+	/* its name is the last thing that the old one lets go of */
+	while ((ret = conf_device_make(conf_port(p, s))) == -ENFILE && time_before(jiffies, end))
+		msleep(20);
+	return ret;
+}
+
+static void conf_expect_no_faults(struct kunit *test, struct conf_side *s)
+{
+	if (s->dev)
+		KUNIT_EXPECT_EQ(test, hwsim_iommu_faults(s->dev->mmu), 0ULL);
 }
 
 /**
@@ -219,11 +300,11 @@ void conf_exit(struct kunit *test)
 
 	if (!p)
 		return;
-	conf_side_close(&p->a);
-	conf_side_close(&p->b);
+	conf_close(&p->a);
+	conf_close(&p->b);
 	/* whatever a test did wrong on purpose, the NIC reached only what was mapped */
-	KUNIT_EXPECT_EQ(test, hwsim_iommu_faults(p->a.dev->mmu), 0ULL);
-	KUNIT_EXPECT_EQ(test, hwsim_iommu_faults(p->b.dev->mmu), 0ULL);
+	conf_expect_no_faults(test, &p->a);
+	conf_expect_no_faults(test, &p->b);
 }
 
 static void conf_qp_event(struct ib_event *ev, void *ctx)
@@ -348,6 +429,22 @@ void conf_open(struct kunit *test, const struct conf_opts *opts)
 }
 
 /**
+ * conf_ah() - the way from a side to its peer
+ * @p: the pair
+ * @s: the side
+ * @ah: set
+ */
+void conf_ah(struct conf_pair *p, struct conf_side *s, struct rdma_ah_attr *ah)
+{
+	struct conf_port *to = conf_port(p, s->peer);
+
+	ah->type = RDMA_AH_ATTR_TYPE_ROCE;
+	rdma_ah_set_port_num(ah, 1);
+	rdma_ah_set_grh(ah, &to->gid, 0, conf_port(p, s)->index, 64, 0);
+	memcpy(ah->roce.dmac, to->ndev->dev_addr, ETH_ALEN);
+}
+
+/**
  * conf_modify() - one step of a queue pair, with all attributes that it takes
  * @s: the side
  * @state: INIT, RTR or RTS
@@ -358,7 +455,6 @@ void conf_open(struct kunit *test, const struct conf_opts *opts)
  */
 int conf_modify(struct conf_side *s, enum ib_qp_state state, struct conf_pair *p, u32 dest_qpn)
 {
-	struct conf_port *to = &conf_ports[s == &p->a];
 	struct ib_qp_attr attr = { .qp_state = state };
 	int mask = IB_QP_STATE;
 
@@ -367,11 +463,7 @@ int conf_modify(struct conf_side *s, enum ib_qp_state state, struct conf_pair *p
 		attr.qp_access_flags = p->o.qp_access;
 		mask |= IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS;
 	} else if (state == IB_QPS_RTR) {
-		attr.ah_attr.type = RDMA_AH_ATTR_TYPE_ROCE;
-		rdma_ah_set_port_num(&attr.ah_attr, 1);
-		rdma_ah_set_grh(&attr.ah_attr, &to->gid, 0,
-				conf_ports[s == &p->b].index, 64, 0);
-		memcpy(attr.ah_attr.roce.dmac, to->ndev->dev_addr, ETH_ALEN);
+		conf_ah(p, s, &attr.ah_attr);
 		attr.path_mtu = p->o.mtu;
 		attr.dest_qp_num = dest_qpn;
 		attr.rq_psn = p->o.psn;
@@ -405,6 +497,23 @@ void conf_connect(struct conf_pair *p, struct conf_side *s, u32 dest_qpn)
 }
 
 /**
+ * conf_map() - prepare a region for the whole buffer
+ * @s: the side whose buffer it is
+ * @mr: region
+ *
+ * Return: 1, or what the verb returned.
+ */
+int conf_map(struct conf_side *s, struct ib_mr *mr)
+{
+	struct scatterlist sg;
+
+	sg_init_one(&sg, s->buf, CONF_BUF);
+	sg_dma_address(&sg) = s->dma;
+	sg_dma_len(&sg) = CONF_BUF;
+	return ib_map_mr_sg(mr, &sg, 1, NULL, PAGE_SIZE);
+}
+
+/**
  * conf_register() - give a region a key for the whole buffer
  * @p: the pair
  * @s: the side whose buffer and queue pair it is
@@ -419,12 +528,8 @@ void conf_register(struct conf_pair *p, struct conf_side *s, struct ib_mr *mr, i
 		.key = mr->rkey,
 		.access = access,
 	};
-	struct scatterlist sg;
 
-	sg_init_one(&sg, s->buf, CONF_BUF);
-	sg_dma_address(&sg) = s->dma;
-	sg_dma_len(&sg) = CONF_BUF;
-	KUNIT_ASSERT_EQ(p->test, ib_map_mr_sg(mr, &sg, 1, NULL, PAGE_SIZE), 1);
+	KUNIT_ASSERT_EQ(p->test, conf_map(s, mr), 1);
 	KUNIT_ASSERT_EQ(p->test, ib_post_send(s->qp, &reg.wr, NULL), 0);
 	conf_wc(p, s->scq, 0xfeed, IB_WC_SUCCESS);
 }

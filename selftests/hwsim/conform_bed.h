@@ -70,15 +70,21 @@ struct conf_wr {
 };
 
 int conf_suite_init(struct kunit_suite *suite);
+int conf_frame_suite_init(struct kunit_suite *suite);
 void conf_suite_exit(struct kunit_suite *suite);
 int conf_find_gids(void);
 int conf_init(struct kunit *test);
 void conf_exit(struct kunit *test);
 
 void conf_open(struct kunit *test, const struct conf_opts *opts);
+void conf_close(struct conf_side *s);
+void conf_lost(struct conf_side *s);
+int conf_replace(struct conf_pair *p, struct conf_side *s);
+void conf_ah(struct conf_pair *p, struct conf_side *s, struct rdma_ah_attr *ah);
 void conf_connect(struct conf_pair *p, struct conf_side *s, u32 dest_qpn);
 int conf_modify(struct conf_side *s, enum ib_qp_state state, struct conf_pair *p, u32 dest_qpn);
 void conf_reset(struct conf_side *s);
+int conf_map(struct conf_side *s, struct ib_mr *mr);
 void conf_register(struct conf_pair *p, struct conf_side *s, struct ib_mr *mr, int access);
 
 int conf_post(struct conf_side *s, enum ib_wr_opcode op, u64 id, const struct conf_wr *w);
@@ -90,6 +96,28 @@ enum ib_qp_state conf_state(struct conf_side *s);
 void conf_fill(struct conf_side *s, u8 seed);
 void conf_arm(struct conf_pair *p, struct conf_side *s, const char *rule);
 u64 conf_count(struct conf_side *s, int stat);
+
+/* Cases that hold over the switch of one guest, and over the frames that join two. */
+#define CONF_SUITES(what, ...)								\
+	static struct kunit_case conf_##what##_cases[] = { __VA_ARGS__, {} };		\
+	static struct kunit_case conf_##what##_frame_cases[] = { __VA_ARGS__, {} };	\
+	static struct kunit_suite conf_##what##_suite = {				\
+		.name = "hwsim_conform_" #what,						\
+		.suite_init = conf_suite_init,						\
+		.suite_exit = conf_suite_exit,						\
+		.init = conf_init,							\
+		.exit = conf_exit,							\
+		.test_cases = conf_##what##_cases,					\
+	};										\
+	static struct kunit_suite conf_##what##_frame_suite = {				\
+		.name = "hwsim_conform_" #what "_frames",				\
+		.suite_init = conf_frame_suite_init,					\
+		.suite_exit = conf_suite_exit,						\
+		.init = conf_init,							\
+		.exit = conf_exit,							\
+		.test_cases = conf_##what##_frame_cases,				\
+	};										\
+	kunit_test_suites(&conf_##what##_suite, &conf_##what##_frame_suite)
 
 #define CONF_OPEN(test, ...)	conf_open(test, &(struct conf_opts){ __VA_ARGS__ })
 #define CONF_POST(s, op, id, ...) conf_post(s, op, id, &(struct conf_wr){ __VA_ARGS__ })

@@ -37,7 +37,7 @@ static void conf_send(struct kunit *test)
 	}
 }
 
-/* WRITE takes no receive (9.4.3), WRITE with immediate takes one (9.4.3) */
+/* WRITE takes no receive: 9.4.3 */
 static void conf_write(struct kunit *test)
 {
 	struct conf_pair *p = test->priv;
@@ -57,13 +57,32 @@ static void conf_write(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, p->b.buf[4095 + lengths[i]], 0);
 	}
 	KUNIT_EXPECT_TRUE(test, conf_empty(p->b.rcq));
-	CONF_POST(&p->a, IB_WR_RDMA_WRITE_WITH_IMM, 50, .len = 700, .imm = 77);
-	wc = conf_wc(p, p->b.rcq, 1000, IB_WC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, (int)wc.opcode, (int)IB_WC_RECV_RDMA_WITH_IMM);
-	KUNIT_EXPECT_EQ(test, wc.byte_len, 700U);
-	KUNIT_EXPECT_EQ(test, be32_to_cpu(wc.ex.imm_data), 77U);
-	KUNIT_EXPECT_EQ(test, memcmp(p->a.buf, p->b.buf, 700), 0);
-	conf_wc(p, p->a.scq, 50, IB_WC_SUCCESS);
+}
+
+/* WRITE with immediate takes a receive, and none of its memory: 9.4.3 */
+static void conf_write_imm(struct kunit *test)
+{
+	struct conf_pair *p = test->priv;
+	struct ib_wc wc;
+	int i;
+
+	CONF_OPEN(test);
+	conf_fill(&p->a, 3);
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		memset(p->b.buf, 0, CONF_BUF);
+		KUNIT_ASSERT_EQ(test, conf_recv(&p->b, 1000 + i, 0, 4000), 0);
+		CONF_POST(&p->a, IB_WR_RDMA_WRITE_WITH_IMM, i, .len = lengths[i], .roff = 4096,
+			  .imm = 77 + i);
+		wc = conf_wc(p, p->b.rcq, 1000 + i, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, (int)wc.opcode, (int)IB_WC_RECV_RDMA_WITH_IMM);
+		KUNIT_EXPECT_TRUE(test, wc.wc_flags & IB_WC_WITH_IMM);
+		KUNIT_EXPECT_EQ(test, wc.byte_len, lengths[i]);
+		KUNIT_EXPECT_EQ(test, be32_to_cpu(wc.ex.imm_data), 77U + i);
+		KUNIT_EXPECT_EQ(test, memcmp(p->a.buf, p->b.buf + 4096, lengths[i]), 0);
+		KUNIT_EXPECT_PTR_EQ(test, memchr_inv(p->b.buf, 0, 4096), NULL);
+		wc = conf_wc(p, p->a.scq, i, IB_WC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, (int)wc.opcode, (int)IB_WC_RDMA_WRITE);
+	}
 }
 
 /* READ: 9.4.4 */
@@ -144,9 +163,10 @@ static void conf_sges(struct kunit *test)
 	struct ib_send_wr wr = { .wr_id = 1, .opcode = IB_WR_SEND, .sg_list = from, .num_sge = 3,
 				 .send_flags = IB_SEND_SIGNALED };
 	struct ib_recv_wr rwr = { .wr_id = 2, .sg_list = to, .num_sge = 4 };
-	u8 flat[900];
+	u8 *flat = kunit_kmalloc(test, 900, GFP_KERNEL);
 	int i;
 
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, flat);
 	CONF_OPEN(test);
 	conf_fill(&p->a, 4);
 	for (i = 0; i < 3; i++) {
@@ -412,33 +432,21 @@ static void conf_states(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, conf_empty(p->a.rcq));
 }
 
-static struct kunit_case conf_data_cases[] = {
-	KUNIT_CASE(conf_send),
-	KUNIT_CASE(conf_write),
-	KUNIT_CASE(conf_read),
-	KUNIT_CASE(conf_atomic),
-	KUNIT_CASE(conf_inline),
-	KUNIT_CASE(conf_sges),
-	KUNIT_CASE(conf_psn_wrap),
-	KUNIT_CASE(conf_selective),
-	KUNIT_CASE(conf_order),
-	KUNIT_CASE(conf_solicited),
-	KUNIT_CASE(conf_fence),
-	KUNIT_CASE(conf_read_depth),
-	KUNIT_CASE(conf_srq),
-	KUNIT_CASE(conf_full),
-	KUNIT_CASE(conf_comm_est),
-	KUNIT_CASE(conf_states),
-	{}
-};
-
-static struct kunit_suite hwsim_conform_data_suite = {
-	.name = "hwsim_conform_data",
-	.suite_init = conf_suite_init,
-	.suite_exit = conf_suite_exit,
-	.init = conf_init,
-	.exit = conf_exit,
-	.test_cases = conf_data_cases,
-};
-
-kunit_test_suites(&hwsim_conform_data_suite);
+CONF_SUITES(data,
+	    KUNIT_CASE(conf_send),
+	    KUNIT_CASE(conf_write),
+	    KUNIT_CASE(conf_write_imm),
+	    KUNIT_CASE(conf_read),
+	    KUNIT_CASE(conf_atomic),
+	    KUNIT_CASE(conf_inline),
+	    KUNIT_CASE(conf_sges),
+	    KUNIT_CASE(conf_psn_wrap),
+	    KUNIT_CASE(conf_selective),
+	    KUNIT_CASE(conf_order),
+	    KUNIT_CASE(conf_solicited),
+	    KUNIT_CASE(conf_fence),
+	    KUNIT_CASE(conf_read_depth),
+	    KUNIT_CASE(conf_srq),
+	    KUNIT_CASE(conf_full),
+	    KUNIT_CASE(conf_comm_est),
+	    KUNIT_CASE(conf_states));

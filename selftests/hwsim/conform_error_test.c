@@ -376,31 +376,18 @@ static void conf_destroy(struct kunit *test)
 	conf_wc(p, p->a.scq, 1, IB_WC_SUCCESS);
 }
 
-static struct kunit_case conf_error_cases[] = {
-	KUNIT_CASE(conf_access),
-	KUNIT_CASE(conf_domain),
-	KUNIT_CASE(conf_too_long),
-	KUNIT_CASE(conf_flush),
-	KUNIT_CASE(conf_to_error),
-	KUNIT_CASE(conf_rnr_exceeded),
-	KUNIT_CASE(conf_rnr_infinite),
-	KUNIT_CASE(conf_timeout),
-	KUNIT_CASE(conf_peer_in_error),
-	KUNIT_CASE(conf_local_key),
-	KUNIT_CASE(conf_remote_local_key),
-	KUNIT_CASE(conf_too_many_reads),
-	KUNIT_CASE(conf_cq_overflow),
-	KUNIT_CASE(conf_destroy),
-	{}
-};
-
-static struct kunit_suite hwsim_conform_error_suite = {
-	.name = "hwsim_conform_error",
-	.suite_init = conf_suite_init,
-	.suite_exit = conf_suite_exit,
-	.init = conf_init,
-	.exit = conf_exit,
-	.test_cases = conf_error_cases,
-};
-
-kunit_test_suites(&hwsim_conform_error_suite);
+CONF_SUITES(error,
+	    KUNIT_CASE(conf_access),
+	    KUNIT_CASE(conf_domain),
+	    KUNIT_CASE(conf_too_long),
+	    KUNIT_CASE(conf_flush),
+	    KUNIT_CASE(conf_to_error),
+	    KUNIT_CASE(conf_rnr_exceeded),
+	    KUNIT_CASE(conf_rnr_infinite),
+	    KUNIT_CASE(conf_timeout),
+	    KUNIT_CASE(conf_peer_in_error),
+	    KUNIT_CASE(conf_local_key),
+	    KUNIT_CASE(conf_remote_local_key),
+	    KUNIT_CASE(conf_too_many_reads),
+	    KUNIT_CASE(conf_cq_overflow),
+	    KUNIT_CASE(conf_destroy));

@@ -308,31 +308,18 @@ static void conf_fault_port(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, conf_find_gids(), 0);
 }
 
-static struct kunit_case conf_fault_cases[] = {
-	KUNIT_CASE(conf_fault_status),
-	KUNIT_CASE(conf_fault_done),
-	KUNIT_CASE(conf_fault_recv),
-	KUNIT_CASE(conf_lost_packet),
-	KUNIT_CASE(conf_lost_packets),
-	KUNIT_CASE(conf_lost_ack),
-	KUNIT_CASE(conf_late_ack),
-	KUNIT_CASE(conf_duplicates),
-	KUNIT_CASE(conf_late_packet),
-	KUNIT_CASE(conf_lost_for_good),
-	KUNIT_CASE(conf_late_completion),
-	KUNIT_CASE(conf_fault_cq_full),
-	KUNIT_CASE(conf_fault_verbs),
-	KUNIT_CASE(conf_fault_port),
-	{}
-};
-
-static struct kunit_suite hwsim_conform_fault_suite = {
-	.name = "hwsim_conform_fault",
-	.suite_init = conf_suite_init,
-	.suite_exit = conf_suite_exit,
-	.init = conf_init,
-	.exit = conf_exit,
-	.test_cases = conf_fault_cases,
-};
-
-kunit_test_suites(&hwsim_conform_fault_suite);
+CONF_SUITES(fault,
+	    KUNIT_CASE(conf_fault_status),
+	    KUNIT_CASE(conf_fault_done),
+	    KUNIT_CASE(conf_fault_recv),
+	    KUNIT_CASE(conf_lost_packet),
+	    KUNIT_CASE(conf_lost_packets),
+	    KUNIT_CASE(conf_lost_ack),
+	    KUNIT_CASE(conf_late_ack),
+	    KUNIT_CASE(conf_duplicates),
+	    KUNIT_CASE(conf_late_packet),
+	    KUNIT_CASE(conf_lost_for_good),
+	    KUNIT_CASE(conf_late_completion),
+	    KUNIT_CASE(conf_fault_cq_full),
+	    KUNIT_CASE(conf_fault_verbs),
+	    KUNIT_CASE(conf_fault_port));

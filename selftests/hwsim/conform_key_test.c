@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* KUnit, conformance: keys come, change and go (10.6.4 to 10.6.7, 11.4.1). */
-#include <linux/scatterlist.h>
 #include "conform_bed.h"
 
 /* Post a fast registration for the buffer by a side's queue pair. */
@@ -12,12 +11,8 @@ static int key_register(struct conf_side *s, struct ib_mr *mr, u32 key, int acce
 		.key = key,
 		.access = access,
 	};
-	struct scatterlist sg;
 
-	sg_init_one(&sg, s->buf, CONF_BUF);
-	sg_dma_address(&sg) = s->dma;
-	sg_dma_len(&sg) = CONF_BUF;
-	if (ib_map_mr_sg(mr, &sg, 1, NULL, PAGE_SIZE) != 1)
+	if (conf_map(s, mr) != 1)
 		return -EINVAL;
 	return ib_post_send(s->qp, &reg.wr, NULL);
 }
@@ -44,19 +39,27 @@ static void conf_local_inv(struct kunit *test)
 /* Invalidated by the peer's SEND, which says so to the receiver: 9.4.1, 10.6.5 */
 static void conf_send_inv(struct kunit *test)
 {
+	static const u32 lengths[] = { 0, 256, 700 };
 	struct conf_pair *p = test->priv;
 	struct ib_wc wc;
+	int i;
 
-	CONF_OPEN(test);
-	conf_fill(&p->a, 1);
-	conf_recv(&p->b, 5, 0, 1000);
-	CONF_POST(&p->a, IB_WR_SEND_WITH_INV, 1, .len = 700, .imm = p->b.rkey);
-	wc = conf_wc(p, p->b.rcq, 5, IB_WC_SUCCESS);
-	KUNIT_EXPECT_TRUE(test, wc.wc_flags & IB_WC_WITH_INVALIDATE);
-	KUNIT_EXPECT_EQ(test, wc.ex.invalidate_rkey, p->b.rkey);
-	KUNIT_EXPECT_EQ(test, wc.byte_len, 700U);
-	conf_wc(p, p->a.scq, 1, IB_WC_SUCCESS);
-	key_works(p, p->b.rkey, false);
+	for (i = 0; i < ARRAY_SIZE(lengths); i++) {
+		CONF_OPEN(test);
+		conf_fill(&p->a, 1);
+		conf_recv(&p->b, 5, 0, 1000);
+		CONF_POST(&p->a, IB_WR_SEND_WITH_INV, 1, .len = lengths[i], .imm = p->b.rkey);
+		wc = conf_wc(p, p->b.rcq, 5, IB_WC_SUCCESS);
+		KUNIT_EXPECT_TRUE(test, wc.wc_flags & IB_WC_WITH_INVALIDATE);
+		KUNIT_EXPECT_EQ(test, wc.ex.invalidate_rkey, p->b.rkey);
+		KUNIT_EXPECT_EQ(test, wc.byte_len, lengths[i]);
+		KUNIT_EXPECT_EQ(test, memcmp(p->a.buf, p->b.buf, lengths[i]), 0);
+		conf_wc(p, p->a.scq, 1, IB_WC_SUCCESS);
+		key_works(p, p->b.rkey, false);
+		conf_exit(test);
+		KUNIT_ASSERT_EQ(test, conf_init(test), 0);
+		p = test->priv;
+	}
 }
 
 /* A peer invalidates only what it can reach: no key, another's domain, or twice; 10.6.5 */
@@ -202,26 +205,13 @@ static void conf_inv_under_way(struct kunit *test)
 	kfree(copy);
 }
 
-static struct kunit_case conf_key_cases[] = {
-	KUNIT_CASE(conf_local_inv),
-	KUNIT_CASE(conf_send_inv),
-	KUNIT_CASE(conf_foreign_inv),
-	KUNIT_CASE(conf_key_bits),
-	KUNIT_CASE(conf_register_twice),
-	KUNIT_CASE(conf_register_rights),
-	KUNIT_CASE(conf_zero_length),
-	KUNIT_CASE(conf_dereg),
-	KUNIT_CASE(conf_inv_under_way),
-	{}
-};
-
-static struct kunit_suite hwsim_conform_key_suite = {
-	.name = "hwsim_conform_key",
-	.suite_init = conf_suite_init,
-	.suite_exit = conf_suite_exit,
-	.init = conf_init,
-	.exit = conf_exit,
-	.test_cases = conf_key_cases,
-};
-
-kunit_test_suites(&hwsim_conform_key_suite);
+CONF_SUITES(key,
+	    KUNIT_CASE(conf_local_inv),
+	    KUNIT_CASE(conf_send_inv),
+	    KUNIT_CASE(conf_foreign_inv),
+	    KUNIT_CASE(conf_key_bits),
+	    KUNIT_CASE(conf_register_twice),
+	    KUNIT_CASE(conf_register_rights),
+	    KUNIT_CASE(conf_zero_length),
+	    KUNIT_CASE(conf_dereg),
+	    KUNIT_CASE(conf_inv_under_way));

@@ -15,37 +15,6 @@
 #include "pkt.h"
 #include "wire.h"
 
-#define HWSIM_ETHERTYPE	0x88b5	/* IEEE 802 local experimental 1 */
-#define HWSIM_MAGIC	0x68773031
-
-struct hwsim_frame {
-	__be32 magic;
-	u8 op;
-	u8 flags;
-	u8 syndrome;
-	u8 unused;
-	u8 sgid[16];
-	u8 dgid[16];
-	__be32 dqpn;
-	__be32 psn;
-	__be32 sqpn;
-	__be32 qkey;
-	__be64 va;
-	__be32 rkey;
-	__be32 rlen;
-	__be64 swap;
-	__be64 compare;
-	__be32 imm;
-	__be32 inv;
-	__be32 msn;
-	__be32 len;
-	u8 pad[8];
-} __packed;
-
-static_assert(sizeof(struct hwsim_frame) == HWSIM_FRAME_HEADER);
-
-enum { FLAG_SOLICITED = 1, FLAG_ACK = 2, FLAG_ECN = 4 };
-
 /*
  * What waits to be sent; each holds its netdev.  Its own lock, any context.  Ready
  * before the module's start: KUnit's suites may run the simulator before that.
@@ -76,8 +45,8 @@ void hwsim_frame_send(struct hwsim_port *port, const struct hwsim_pkt *pkt)
 	h = skb_put_zero(skb, sizeof(*h));
 	h->magic = cpu_to_be32(HWSIM_MAGIC);
 	h->op = pkt->op;
-	h->flags = (pkt->solicited ? FLAG_SOLICITED : 0) | (pkt->ack_req ? FLAG_ACK : 0) |
-		   (pkt->ecn ? FLAG_ECN : 0);
+	h->flags = (pkt->solicited ? HWSIM_FRAME_SOLICITED : 0) |
+		   (pkt->ack_req ? HWSIM_FRAME_ACK : 0) | (pkt->ecn ? HWSIM_FRAME_ECN : 0);
 	h->syndrome = pkt->syndrome;
 	memcpy(h->sgid, pkt->sgid.raw, sizeof(h->sgid));
 	memcpy(h->dgid, pkt->dgid.raw, sizeof(h->dgid));
@@ -123,6 +92,17 @@ void hwsim_frame_flush(void)
 	}
 }
 
+static bool known(const struct hwsim_frame *h)
+{
+	return h->magic == cpu_to_be32(HWSIM_MAGIC) && !(h->flags & ~HWSIM_FRAME_FLAGS) &&
+	       !h->reserved0 && !h->reserved;
+}
+
+/*
+ * A frame is another machine's word: all that is believed is that its payload is
+ * as long as it says, when it is there.  Numbers are cut to their width; what
+ * they mean is checked by who uses them.  NULL: it is not ours, or no memory.
+ */
 static struct hwsim_pkt *parse(struct sk_buff *skb)
 {
 	struct hwsim_frame *h;
@@ -134,15 +114,15 @@ static struct hwsim_pkt *parse(struct sk_buff *skb)
 	h = (struct hwsim_frame *)skb->data;
 	len = be32_to_cpu(h->len);
 	/* short frames are padded */
-	if (h->magic != cpu_to_be32(HWSIM_MAGIC) || len > skb->len - sizeof(*h))
+	if (!known(h) || len > skb->len - sizeof(*h))
 		return NULL;
 	pkt = hwsim_pkt_new(len);
 	if (!pkt)
 		return NULL;
 	pkt->op = h->op;
-	pkt->solicited = !!(h->flags & FLAG_SOLICITED);
-	pkt->ack_req = !!(h->flags & FLAG_ACK);
-	pkt->ecn = !!(h->flags & FLAG_ECN);
+	pkt->solicited = !!(h->flags & HWSIM_FRAME_SOLICITED);
+	pkt->ack_req = !!(h->flags & HWSIM_FRAME_ACK);
+	pkt->ecn = !!(h->flags & HWSIM_FRAME_ECN);
 	pkt->syndrome = h->syndrome;
 	memcpy(pkt->sgid.raw, h->sgid, sizeof(h->sgid));
 	memcpy(pkt->dgid.raw, h->dgid, sizeof(h->dgid));

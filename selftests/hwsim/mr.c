@@ -189,6 +189,7 @@ int hwsim_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
  */
 int hwsim_mr_register(struct hwsim_dev *dev, struct ib_pd *pd, const struct hwsim_reg *reg)
 {
+	u64 first = reg->iova & ((1ULL << reg->page_shift) - 1);
 	struct hwsim_mr *mr;
 
 	hwsim_assert_locked();
@@ -198,13 +199,14 @@ int hwsim_mr_register(struct hwsim_dev *dev, struct ib_pd *pd, const struct hwsi
 	if (reg->key >> 8 != reg->index)
 		return -EINVAL;
 	/* only a region in the free state may be registered; it has to be invalidated first */
-	if (mr->state != HWSIM_MR_FREE)
+	if (mr->state != HWSIM_MR_FREE || !mr->nr_staged)
 		return -EINVAL;
 	/* remote writes and atomics need local write as well (11.2.8) */
 	if (reg->access & (IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_ATOMIC) &&
 	    !(reg->access & IB_ACCESS_LOCAL_WRITE))
 		return -EINVAL;
-	if (reg->length > (u64)mr->nr_staged << reg->page_shift)
+	/* the client may have given it another address than map_mr_sg() did */
+	if (reg->length > ((u64)mr->nr_staged << reg->page_shift) - first)
 		return -EINVAL;
 	memcpy(mr->live, mr->staged, mr->nr_staged * sizeof(*mr->live));
 	mr->iova = reg->iova;

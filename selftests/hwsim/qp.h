@@ -110,6 +110,7 @@ struct hwsim_sq {
  * @cur: the request that the next packet is of; behind @hwsim_sq.started there is none
  * @psn: sequence number of the next packet
  * @max_psn: the first that was never given to a request
+ * @sent: the first that was never sent: nothing from there on can be acknowledged
  * @una: the oldest that is not acknowledged
  * @inflight: packets with payload that are not acknowledged
  * @rd_out: READs and atomics under way
@@ -127,6 +128,7 @@ struct hwsim_req {
 	u32 cur;
 	u32 psn;
 	u32 max_psn;
+	u32 sent;
 	u32 una;
 	u32 inflight;
 	u32 rd_out;

@@ -21,12 +21,13 @@
 void hwsim_ref_sges(struct hwsim_ref *ref, struct hwsim_dev *dev, struct ib_pd *pd,
 		    const struct ib_sge *sge, u32 num_sge, int access)
 {
+	u64 len = 0;
 	u32 i;
 
-	*ref = (struct hwsim_ref){ .dev = dev, .pd = pd, .sge = sge, .num_sge = num_sge,
-				   .access = access };
 	for (i = 0; i < num_sge; i++)
-		ref->len += sge[i].length;
+		len += sge[i].length;
+	*ref = (struct hwsim_ref){ .dev = dev, .pd = pd, .sge = sge, .num_sge = num_sge,
+				   .len = min_t(u64, len, U32_MAX), .access = access };
 }
 
 /**

@@ -53,6 +53,7 @@ void hwsim_req_start(struct hwsim_qp *qp, u32 psn)
 
 	req->psn = psn;
 	req->max_psn = psn;
+	req->sent = psn;
 	req->una = psn;
 	req->retry_left = qp->attr.retry_cnt;
 	req->rnr_left = qp->attr.rnr_retry;
@@ -359,6 +360,12 @@ static bool start_next(struct hwsim_qp *qp)
 	return true;
 }
 
+static void mark_sent(struct hwsim_req *req, u32 end)
+{
+	if (hwsim_psn_diff(end, req->sent) > 0)
+		req->sent = end;
+}
+
 /* Send the next packet of the request that is under way. */
 static bool send_next(struct hwsim_qp *qp)
 {
@@ -382,6 +389,8 @@ static bool send_next(struct hwsim_qp *qp)
 		if (req->inflight >= max(window, 1U))
 			return false;
 	}
+	/* before it is: in zero-cost mode the answer comes within the call */
+	mark_sent(req, hwsim_psn_add(req->psn, n));
 	ret = send_packet(qp, swqe, off, len);
 	if (qp->state == IB_QPS_ERR)	/* the peer may be this queue pair */
 		return true;

@@ -237,6 +237,15 @@ static void nak(struct hwsim_qp *qp, u8 syndrome)
 	}
 }
 
+/* What is reserved says nothing. */
+static bool is_syndrome(u8 syndrome)
+{
+	u8 kind = syndrome & HWSIM_AETH_KIND;
+
+	return !kind || kind == HWSIM_AETH_RNR ||
+	       (syndrome >= HWSIM_NAK_SEQ && syndrome <= HWSIM_NAK_REM_OP);
+}
+
 static void rx_ack(struct hwsim_qp *qp, const struct hwsim_pkt *pkt)
 {
 	struct hwsim_req *req = &qp->req;
@@ -244,8 +253,12 @@ static void rx_ack(struct hwsim_qp *qp, const struct hwsim_pkt *pkt)
 	/* an ACK is for its own number too, a NAK for those before it */
 	u32 end = hwsim_psn_add(pkt->psn, kind ? 0 : 1);
 
-	if (hwsim_psn_diff(end, req->una) < 0 || hwsim_psn_diff(pkt->psn, req->max_psn) >= 0)
-		return;	/* old, or not of this connection */
+	if (!is_syndrome(pkt->syndrome)) {
+		hwsim_count(&qp->dev->port, HWSIM_BAD_PACKET);
+		return;
+	}
+	if (hwsim_psn_diff(end, req->una) < 0 || hwsim_psn_diff(pkt->psn, req->sent) >= 0)
+		return;	/* old, or for what was never sent */
 	if (!advance(qp, end)) {
 		implied_nak(qp);
 		return;
@@ -277,7 +290,7 @@ static bool rx_response(struct hwsim_qp *qp, struct hwsim_pkt *pkt)
 	u32 off;
 	int ret;
 
-	if (hwsim_psn_diff(pkt->psn, req->una) < 0 || hwsim_psn_diff(pkt->psn, req->max_psn) >= 0)
+	if (hwsim_psn_diff(pkt->psn, req->una) < 0 || hwsim_psn_diff(pkt->psn, req->sent) >= 0)
 		return false;
 	if (!advance(qp, pkt->psn)) {
 		implied_nak(qp);

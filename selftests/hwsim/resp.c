@@ -252,7 +252,7 @@ static void rx_read(struct hwsim_qp *qp, const struct hwsim_pkt *pkt)
 	struct hwsim_resp *resp = &qp->resp;
 	struct hwsim_res *res;
 
-	if (resp->msg != HWSIM_MSG_NONE || pkt->rlen > HWSIM_MAX_MSG ||
+	if (resp->msg != HWSIM_MSG_NONE || pkt->len || pkt->rlen > HWSIM_MAX_MSG ||
 	    !(qp->attr.qp_access_flags & IB_ACCESS_REMOTE_READ)) {
 		refuse(qp, pkt, HWSIM_NAK_INV_REQ, IB_WC_LOC_QP_OP_ERR);
 		return;
@@ -302,7 +302,7 @@ static void rx_atomic(struct hwsim_qp *qp, const struct hwsim_pkt *pkt)
 	u64 orig;
 	int ret;
 
-	if (resp->msg != HWSIM_MSG_NONE || pkt->va & 7 ||
+	if (resp->msg != HWSIM_MSG_NONE || pkt->len || pkt->va & 7 ||
 	    !(qp->attr.qp_access_flags & IB_ACCESS_REMOTE_ATOMIC)) {
 		refuse(qp, pkt, HWSIM_NAK_INV_REQ, IB_WC_LOC_QP_OP_ERR);
 		return;

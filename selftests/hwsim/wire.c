@@ -33,6 +33,10 @@ bool hwsim_permissive;
 module_param_named(permissive, hwsim_permissive, bool, 0644);
 MODULE_PARM_DESC(permissive, "queue pairs take random turns, bytes of a message land in any order (default N)");
 
+bool hwsim_frames;
+module_param_named(frames, hwsim_frames, bool, 0644);
+MODULE_PARM_DESC(frames, "packets to other ports of this guest leave as frames, too (default N)");
+
 /* All ports; under the simulator's lock. */
 static LIST_HEAD(ports);
 static u32 generation = 1;
@@ -50,15 +54,30 @@ static u64 airtime(const struct hwsim_port *port, const struct hwsim_pkt *pkt)
 	return div64_u64((pkt->len + HWSIM_PKT_OVERHEAD) * (u64)NSEC_PER_SEC, port->rate);
 }
 
+/**
+ * hwsim_wire_is_for() - has a port an address?
+ * @port: it
+ * @gid: address
+ *
+ * Return: whether.
+ */
+bool hwsim_wire_is_for(const struct hwsim_port *port, const union ib_gid *gid)
+{
+	unsigned int i;
+
+	for_each_set_bit(i, port->has_gid, HWSIM_GIDS)
+		if (!memcmp(&port->gids[i], gid, sizeof(*gid)))
+			return true;
+	return false;
+}
+
 static struct hwsim_port *find_gid(const union ib_gid *gid)
 {
 	struct hwsim_port *port;
-	unsigned int i;
 
 	list_for_each_entry(port, &ports, node)
-		for_each_set_bit(i, port->has_gid, HWSIM_GIDS)
-			if (!memcmp(&port->gids[i], gid, sizeof(*gid)))
-				return port;
+		if (hwsim_wire_is_for(port, gid))
+			return port;
 	return NULL;
 }
 
@@ -164,8 +183,11 @@ static void enqueue(struct hwsim_port *to, struct hwsim_port *from, struct hwsim
 		hwsim_pkt_free(pkt);
 		return;
 	}
-	/* without a rate it is no queue, but what the simulation has not come to yet */
-	if (to->rate && to->queue_bytes + bytes > to->queue_limit) {
+	/*
+	 * Without a rate it is no queue, but what the simulation has not come to yet.
+	 * Those of this guest wait for it; other machines do not.
+	 */
+	if ((to->rate || !from) && to->queue_bytes + bytes > to->queue_limit) {
 		hwsim_count(to, HWSIM_QUEUE_DROPS);
 		hwsim_pkt_free(pkt);
 		return;
@@ -204,7 +226,7 @@ void hwsim_wire_send(struct hwsim_port *from, struct hwsim_route *route, struct 
 		hwsim_pkt_free(pkt);
 		return;
 	}
-	if (to) {
+	if (to && (to == from || !hwsim_frames)) {
 		enqueue(to, from, pkt, from->tx_free);
 		return;
 	}
@@ -275,12 +297,17 @@ void hwsim_wire_send_fault(struct hwsim_port *from, struct hwsim_route *route,
 /**
  * hwsim_wire_receive() - a packet came from another machine
  * @to: the port it came to
- * @pkt: taken over
+ * @pkt: taken over; nothing of it has been checked but that its payload is there
  */
 void hwsim_wire_receive(struct hwsim_port *to, struct hwsim_pkt *pkt)
 {
 	hwsim_assert_locked();
 	hwsim_count(to, HWSIM_RX_FRAMES);
+	if (!hwsim_wire_is_for(to, &pkt->dgid)) {
+		hwsim_count(to, HWSIM_BAD_PACKET);
+		hwsim_pkt_free(pkt);
+		return;
+	}
 	enqueue(to, NULL, pkt, hwsim_now());
 	hwsim_run();
 }
@@ -395,7 +422,7 @@ void hwsim_wire_attach(struct hwsim_port *port)
 	INIT_LIST_HEAD(&port->late);
 	hwsim_timer_setup(&port->tx_timer, wake);
 	hwsim_timer_setup(&port->rx_timer, wake);
-	port->queue_limit = 16 << 20;
+	port->queue_limit = HWSIM_QUEUE_BYTES;
 	hwsim_lock();
 	list_add_tail(&port->node, &ports);
 	hwsim_wire_changed();

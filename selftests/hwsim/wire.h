@@ -6,6 +6,9 @@
 #include <linux/types.h>
 #include <rdma/ib_verbs.h>
 
+/* What the switch holds for a port, unless the tester says otherwise. */
+#define HWSIM_QUEUE_BYTES	(16 << 20)
+
 struct hwsim_dev;
 struct hwsim_pkt;
 struct hwsim_port;
@@ -18,12 +21,14 @@ struct hwsim_route {
 
 extern bool hwsim_zero_cost;
 extern bool hwsim_permissive;
+extern bool hwsim_frames;
 
 struct hwsim_port *hwsim_wire_route(struct hwsim_route *route, const union ib_gid *gid);
 void hwsim_wire_changed(void);
 void hwsim_wire_attach(struct hwsim_port *port);
 void hwsim_wire_detach(struct hwsim_port *port);
 struct hwsim_port *hwsim_wire_port_of(const struct net_device *ndev);
+bool hwsim_wire_is_for(const struct hwsim_port *port, const union ib_gid *gid);
 
 struct hwsim_pkt *hwsim_pkt_new(u32 len);
 void hwsim_pkt_free(struct hwsim_pkt *pkt);
