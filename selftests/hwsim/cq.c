@@ -71,7 +71,6 @@ int hwsim_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		    hwsim_cq_udata *udata)
 {
 	struct hwsim_cq *cq = to_hwsim_cq(ibcq);
-
 	int ret = hwsim_fault_verb(&to_hwsim_dev(ibcq->device)->faults, HWSIM_VERB_CREATE_CQ);
 
 	if (ret)
@@ -117,14 +116,17 @@ int hwsim_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
  * @num: room in @wc
  * @wc: where completions go
  *
- * Return: how many there were.
+ * Return: how many there were, or an error that the tester chose.
  */
 int hwsim_poll_cq(struct ib_cq *ibcq, int num, struct ib_wc *wc)
 {
 	struct hwsim_cq *cq = to_hwsim_cq(ibcq);
+	int ret = hwsim_fault_verb(&to_hwsim_dev(ibcq->device)->faults, HWSIM_VERB_POLL_CQ);
 	unsigned long flags;
 	int n;
 
+	if (ret)
+		return ret;
 	spin_lock_irqsave(&cq->lock, flags);
 	for (n = 0; n < num && cq->tail != cq->visible; n++)
 		wc[n] = cq->ring[cq->tail++ & (cq->size - 1)];

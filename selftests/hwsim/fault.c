@@ -100,6 +100,8 @@ static const struct hwsim_word hwsim_verbs[] = {
 	{ "create_ah", HWSIM_VERB_CREATE_AH },
 	{ "create_cq", HWSIM_VERB_CREATE_CQ },
 	{ "create_srq", HWSIM_VERB_CREATE_SRQ },
+	{ "modify_srq", HWSIM_VERB_MODIFY_SRQ },
+	{ "query_srq", HWSIM_VERB_QUERY_SRQ },
 	{ "create_qp", HWSIM_VERB_CREATE_QP },
 	{ "modify_qp", HWSIM_VERB_MODIFY_QP },
 	{ "query_qp", HWSIM_VERB_QUERY_QP },
@@ -109,10 +111,11 @@ static const struct hwsim_word hwsim_verbs[] = {
 	{ "post_send", HWSIM_VERB_POST_SEND },
 	{ "post_recv", HWSIM_VERB_POST_RECV },
 	{ "post_srq_recv", HWSIM_VERB_POST_SRQ_RECV },
+	{ "poll_cq", HWSIM_VERB_POLL_CQ },
 	{ "req_notify_cq", HWSIM_VERB_REQ_NOTIFY_CQ },
 	{ "query_port", HWSIM_VERB_QUERY_PORT },
+	{ "query_pkey", HWSIM_VERB_QUERY_PKEY },
 	{ "query_device", HWSIM_VERB_QUERY_DEVICE },
-	{ "alloc_ucontext", HWSIM_VERB_ALLOC_UCONTEXT },
 	{ }
 };
 

@@ -172,9 +172,12 @@ int hwsim_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *init,
 int hwsim_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		     enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
+	int ret = hwsim_fault_verb(&to_hwsim_dev(ibsrq->device)->faults, HWSIM_VERB_MODIFY_SRQ);
 	struct hwsim_rq *rq = &to_hwsim_srq(ibsrq)->rq;
 	unsigned long flags;
 
+	if (ret)
+		return ret;
 	if (mask & ~IB_SRQ_LIMIT)
 		return -EOPNOTSUPP;
 	if (!(mask & IB_SRQ_LIMIT))
@@ -196,8 +199,11 @@ int hwsim_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
  */
 int hwsim_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
+	int ret = hwsim_fault_verb(&to_hwsim_dev(ibsrq->device)->faults, HWSIM_VERB_QUERY_SRQ);
 	struct hwsim_rq *rq = &to_hwsim_srq(ibsrq)->rq;
 
+	if (ret)
+		return ret;
 	attr->max_wr = rq->max;
 	attr->max_sge = rq->max_sge;
 	attr->srq_limit = READ_ONCE(rq->limit);

@@ -52,6 +52,10 @@ static int query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
 
 static int query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 {
+	int ret = hwsim_fault_verb(&to_hwsim_dev(ibdev)->faults, HWSIM_VERB_QUERY_PKEY);
+
+	if (ret)
+		return ret;
 	if (index)
 		return -EINVAL;
 	*pkey = IB_DEFAULT_PKEY_FULL;
