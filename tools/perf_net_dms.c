@@ -280,7 +280,7 @@ int perf_net_end(struct perf_net *net, uint32_t conn)
 
 	if (net->o.server) {
 		ret = dmastream_stream_close_async(net->ctx, conn, 0, OPEN_MS, 0);
-		/* no slot for the completion: the module closes it without telling */
+		/* no slot for the completion: then it has to wait */
 		if (ret != -EAGAIN)
 			return ret;
 	}

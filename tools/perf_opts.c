@@ -44,7 +44,7 @@ static const char usage_text[] =
 "\n"
 "Of fetch and push:\n"
 "      --rate=N          operations a second, all processes together\n"
-"      --load=PCT,...    or these parts of the capacity, which is measured first\n"
+"      --load=PCT,...    or these parts of the capacity, which is measured first; or none\n"
 "      --arrivals=KIND   poisson, gamma or fixed (fetch)\n"
 "      --cv=X            coefficient of variation of gamma (1.09)\n"
 "      --request=BYTES   of a fetch's request (64)\n"
@@ -227,6 +227,8 @@ static int parse_loads(struct perf_opts *o, char *list)
 	char *word, *rest = NULL;
 
 	o->nr_loads = 0;
+	if (!strcmp(list, "none"))
+		return 0;
 	for (word = strtok_r(list, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
 		if (o->nr_loads == PERF_LOADS_MAX ||
 		    !parse_double(word, 0.1, 1000, &o->loads[o->nr_loads++]))
