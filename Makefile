@@ -20,7 +20,7 @@ kbuild_vars := W C CF V KCFLAGS KCPPFLAGS KBUILD_EXTRA_SYMBOLS CONFIG_DMASTREAM_
 kbuild_args := $(foreach v,$(kbuild_vars),$(if $($(v)),$(v)="$($(v))"))
 
 .PHONY: all modules lib tools install uninstall modules_install clean help packages \
-	check lint unit kunit selftest cost demo shell vm debug-kernel
+	check lint unit kunit selftest cost bench bench-report demo shell vm debug-kernel
 
 all: modules lib tools
 
@@ -59,6 +59,14 @@ cost:
 	@$(packages) demo
 	@selftests/cost/cost --kernel $(or $(KERNEL),6.1) $(ARGS)
 
+# not a test: it measures, and takes an hour or more (ARGS=--quick: minutes)
+bench:
+	@$(packages) bench
+	@selftests/bench/bench --kernel $(or $(KERNEL),6.1) $(ARGS)
+
+bench-report:
+	@selftests/bench/bench --report
+
 demo:
 	@$(packages) demo
 	@selftests/demo/demo --kernel $(or $(KERNEL),6.1) $(if $(FILE),--file "$(FILE)")
@@ -89,6 +97,8 @@ help:
 	@echo
 	@echo "make demo [FILE=f] [KERNEL=6.12]      stream a file between two guests, with proof"
 	@echo 'make cost                             instructions per message, by function'
+	@echo 'make bench [ARGS=--quick]             speed beside verbs, TCP, rsockets, RDS, UCX, libfabric'
+	@echo 'make bench-report                     its table: which aims are reached'
 	@echo "make vm KERNEL=6.12 NODES=2 RUN='...' run a command on each of some guests"
 	@echo 'make shell KERNEL=6.12 NODES=2        a prompt on each'
 	@echo

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is measured: a list of steps, each with a command for either end.
+
+A step is a dictionary that JSON can carry into the guest:
+
+  subject   who is measured; what  the figure: bw, rate, lat, connect, streams, fetch, push
+  size, streams
+  server, client   commands, as lists of words; "@A" and "@B" stand for the addresses of
+                   the two ends of the veth pair
+  form      how the client's output is read, see parse.py
+  setup     a word for the guest: offloads, rds
+"""
+
+MIB = 1 << 20
+TOOLS, BENCH = 'build/tools', 'build/bench'
+PROGRAMS = {'dmastream': f'{TOOLS}/dmsperf', 'tcp': f'{BENCH}/perf-tcp', 'rsockets': f'{BENCH}/perf-rsockets',
+            'rds': f'{BENCH}/perf-rds'}
+# how many messages: a few tenths of a second of guest time each
+COUNT = {64: 6000, 4096: 4000, 65536: 800, MIB: 80}
+LOADS = (30, 50, 70, 90)        # per cent of TCP's capacity
+FETCH = 65536
+PUSH = MIB                      # of each of PUSHERS processes at once
+PUSHERS = 16
+
+
+def engine(subject, what, size, streams, client, setup='', server=()):
+    """A step of dmsperf or of one of the programs that share its code."""
+    program = PROGRAMS[subject]
+    bind = {'tcp': ('va', 'vb'), 'rsockets': ('@A', '@B'), 'rds': ('@A', '@B')}.get(subject)
+    near, far = (('--bind', bind[0]), ('--bind', bind[1])) if bind else ((), ())
+    return {'subject': subject, 'what': what, 'size': size, 'streams': streams, 'setup': setup, 'form': 'engine',
+            'server': [program, 'server', *far, *server],
+            'client': [program, *map(str, client), *near, '--json', '@B']}
+
+
+def flow(subject, what, size, setup='', extra=(), streams=1):
+    return engine(subject, what, size, streams,
+                  ['rate' if what == 'rate' else 'bw', '-s', size, '-n', COUNT[size], *extra], setup)
+
+
+def verbs(subject, what, size, program, *extra, streams=1):
+    """perftest.  rdma_cm connects, so that addresses choose the devices."""
+    lat = program.endswith('lat')
+    common = [program, '-R', '-s', str(size), '-n', str(max(COUNT[size], 1000 if lat else 0)), '-F', *extra]
+    return {'subject': subject, 'what': what, 'size': size, 'streams': streams, 'setup': '',
+            'form': 'perftest-lat' if lat else 'perftest-bw',
+            'server': common, 'client': [*common, '--source_ip', '@A', '@B']}
+
+
+def bandwidth(sizes):
+    out = []
+    for size in sizes:
+        out += [flow('dmastream', 'bw', size),
+                verbs('ib_write_bw', 'bw', size, 'ib_write_bw'),
+                verbs('ib_read_bw', 'bw', size, 'ib_read_bw'),
+                verbs('ib_send_bw -e', 'bw', size, 'ib_send_bw', '-e'),
+                flow('tcp', 'bw', size, 'plain'),
+                dict(flow('tcp', 'bw', size, 'offloads'), subject='tcp, offloads'),
+                flow('rsockets', 'bw', size),
+                # its longest message is 1 MiB with our tag in it
+                engine('rds', 'bw', size, 1, ['bw', '-s', min(size, MIB - 8), '-n', COUNT[size]], 'rds')]
+    return out
+
+
+def rate():
+    processes = ['-q', '4', '--procs', '4']
+    return [engine('dmastream', 'rate', 64, 16, ['rate', '-s', 64, '-n', COUNT[64] // 2, *processes]),
+            flow('dmastream', 'rate', 64),
+            verbs('ib_send_bw', 'rate', 64, 'ib_send_bw'),
+            verbs('ib_send_bw -e', 'rate', 64, 'ib_send_bw', '-e'),
+            verbs('ib_send_bw, post lists', 'rate', 64, 'ib_send_bw', '-l', '32'),
+            verbs('ib_send_bw -e, post lists', 'rate', 64, 'ib_send_bw', '-e', '-l', '32'),
+            engine('tcp', 'rate', 64, 16, ['rate', '-s', 64, '-n', COUNT[64] // 2, '-l', '1', *processes], 'plain'),
+            flow('rsockets', 'rate', 64, extra=('-l', '1')),
+            flow('rds', 'rate', 64, 'rds')]
+
+
+def latency():
+    n = ['-n', '1500']
+    return [engine('dmastream', 'lat', 64, 1, ['lat', '-s', 64, *n]),
+            verbs('ib_send_lat -e', 'lat', 64, 'ib_send_lat', '-e'),
+            verbs('ib_send_lat', 'lat', 64, 'ib_send_lat'),
+            engine('tcp', 'lat', 64, 1, ['lat', '-s', 64, *n], 'plain'),
+            engine('rsockets', 'lat', 64, 1, ['lat', '-s', 64, *n]),
+            engine('rds', 'lat', 64, 1, ['lat', '-s', 64, *n], 'rds'),
+            {'subject': 'uct rc_verbs', 'what': 'lat', 'size': 64, 'streams': 1, 'setup': '', 'form': 'ucx',
+             'server': ['ucx_perftest', '-d', 'rxe-b:1', '-x', 'rc_verbs', '-t', 'am_lat', '-s', '64', '-n', '1000',
+                        '-w', '50'],
+             'client': ['ucx_perftest', '-d', 'rxe-a:1', '-x', 'rc_verbs', '-t', 'am_lat', '-s', '64', '-n', '1000',
+                        '-w', '50', '@B']},
+            {'subject': 'libfabric verbs;ofi_rxm', 'what': 'lat', 'size': 64, 'streams': 1, 'setup': '', 'form': 'fi',
+             'env': {'FI_UNIVERSE_SIZE': '4'},
+             'server': ['fi_pingpong', '-e', 'rdm', '-p', 'verbs;ofi_rxm', '-d', 'rxe-b', '-I', '500', '-S', '64'],
+             'client': ['fi_pingpong', '-e', 'rdm', '-p', 'verbs;ofi_rxm', '-d', 'rxe-a', '-I', '500', '-S', '64', '@B']}]
+
+
+def connect():
+    return [engine('dmastream', 'connect', 0, 1, ['connect', '-n', '200']),
+            {'subject': 'rdma_cm, with its QP', 'what': 'connect', 'size': 0, 'streams': 50, 'setup': '', 'form': 'cmtime',
+             'server': ['cmtime', '-b', '@B'], 'client': ['cmtime', '-b', '@A', '-s', '@B', '-c', '50']},
+            engine('tcp', 'connect', 0, 1, ['connect', '-n', '200'], 'plain')]
+
+
+def streams():
+    return [engine('dmastream', 'streams', 65536, 1000, ['streams', '-s', 65536, '-q', 1000, '-n', 1500],
+                   server=('--smalls', '4096'))]
+
+
+def fetch(rates):
+    """RATES: operations a second, which are parts of what TCP can do; None: measure that."""
+    if rates is None:
+        return [engine('tcp', 'fetch', FETCH, 4, ['fetch', '-s', FETCH, '-q', 4, '-n', 800, '--load', 'none'], 'plain')]
+    out = []
+    for load, rate_ in rates:
+        for subject in ('tcp', 'dmastream'):
+            step = engine(subject, 'fetch', FETCH, 4,
+                          ['fetch', '-s', FETCH, '-q', 4, '-n', 2000, '--arrivals', 'gamma', '--rate', f'{rate_:.1f}'], 'plain')
+            out.append(dict(step, load=load))
+    return out
+
+
+def push(rates):
+    common = ['push', '--procs', PUSHERS, '-s', PUSH]
+    if rates is None:
+        return [engine('tcp', 'push', PUSH, PUSHERS, [*common, '-n', 8, '--load', 'none'], 'plain')]
+    out = []
+    for load, rate_ in rates:
+        for subject in ('tcp', 'dmastream'):
+            step = engine(subject, 'push', PUSH, PUSHERS, [*common, '-n', 64, '--rate', f'{rate_:.1f}'], 'plain')
+            out.append(dict(step, load=load))
+    return out
+
+
+GROUPS = {'bw': lambda quick: bandwidth([65536] if quick else [4096, 65536, MIB]),
+          'rate': lambda quick: rate(), 'lat': lambda quick: latency(), 'connect': lambda quick: connect(),
+          'streams': lambda quick: streams()}
+# these need a capacity first
+OPEN = {'fetch': fetch, 'push': push}
