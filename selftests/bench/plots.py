@@ -35,7 +35,7 @@ def curves(rows, bench, title):
         text += f'$d{n} << END\n' + '\n'.join(' '.join(map(str, p)) for p in points) + '\nEND\n'
         plots.append(f'$d{n} using 1:2:3:4 with yerrorlines title {quoted(subject)}')
     return (f'set title {quoted(title)}\nset xlabel "per cent of what TCP can do"\nset ylabel "us"\nset yrange [0:*]\n'
-            f'set xrange [0:100]\n{text}plot ' + ', '.join(plots) + '\n')
+            f'set xrange [0:100]\nset key top left\n{text}plot ' + ', '.join(plots) + '\n')
 
 
 def draw(rows, out):
