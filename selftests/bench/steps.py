@@ -47,6 +47,12 @@ def verbs(subject, what, size, program, *extra, streams=1):
             'server': common, 'client': [*common, '--source_ip', '@A', '@B']}
 
 
+def uct(what, size, count, test, *extra):
+    common = ['ucx_perftest', '-x', 'rc_verbs', '-t', test, '-s', str(size), '-n', str(count), '-w', '50', *extra]
+    return {'subject': 'uct rc_verbs', 'what': what, 'size': size, 'streams': 1, 'setup': '', 'form': 'ucx',
+            'server': [*common, '-d', 'rxe-b:1'], 'client': [*common, '-d', 'rxe-a:1', '@B']}
+
+
 def bandwidth(sizes):
     out = []
     for size in sizes:
@@ -57,6 +63,7 @@ def bandwidth(sizes):
                 flow('tcp', 'bw', size, 'plain'),
                 dict(flow('tcp', 'bw', size, 'offloads'), subject='tcp, offloads'),
                 flow('rsockets', 'bw', size),
+                uct('bw', size, COUNT[size], 'put_bw', '-D', 'zcopy'),
                 # its longest message is 1 MiB with our tag in it
                 engine('rds', 'bw', size, 1, ['bw', '-s', min(size, MIB - 8), '-n', COUNT[size]], 'rds')]
     return out
@@ -83,11 +90,7 @@ def latency():
             engine('tcp', 'lat', 64, 1, ['lat', '-s', 64, *n], 'plain'),
             engine('rsockets', 'lat', 64, 1, ['lat', '-s', 64, *n]),
             engine('rds', 'lat', 64, 1, ['lat', '-s', 64, *n], 'rds'),
-            {'subject': 'uct rc_verbs', 'what': 'lat', 'size': 64, 'streams': 1, 'setup': '', 'form': 'ucx',
-             'server': ['ucx_perftest', '-d', 'rxe-b:1', '-x', 'rc_verbs', '-t', 'am_lat', '-s', '64', '-n', '1000',
-                        '-w', '50'],
-             'client': ['ucx_perftest', '-d', 'rxe-a:1', '-x', 'rc_verbs', '-t', 'am_lat', '-s', '64', '-n', '1000',
-                        '-w', '50', '@B']},
+            uct('lat', 64, 1000, 'am_lat'),
             {'subject': 'libfabric verbs;ofi_rxm', 'what': 'lat', 'size': 64, 'streams': 1, 'setup': '', 'form': 'fi',
              'env': {'FI_UNIVERSE_SIZE': '4'},
              'server': ['fi_pingpong', '-e', 'rdm', '-p', 'verbs;ofi_rxm', '-d', 'rxe-b', '-I', '500', '-S', '64'],
