@@ -17,6 +17,7 @@ PROGRAMS = {'dmastream': f'{TOOLS}/dmsperf', 'tcp': f'{BENCH}/perf-tcp', 'rsocke
             'rds': f'{BENCH}/perf-rds'}
 # how many messages: a few tenths of a second of guest time each
 COUNT = {64: 6000, 4096: 4000, 65536: 800, MIB: 80}
+POLLS = 50      # of two programs that poll: each takes the CPU for a time slice a turn
 LOADS = (30, 50, 70, 90)        # per cent of TCP's capacity
 FETCH = 65536
 PUSH = MIB                      # of each of PUSHERS processes at once
@@ -41,14 +42,14 @@ def flow(subject, what, size, setup='', extra=(), streams=1):
 def verbs(subject, what, size, program, *extra, streams=1):
     """perftest.  rdma_cm connects, so that addresses choose the devices."""
     lat = program.endswith('lat')
-    common = [program, '-R', '-s', str(size), '-n', str(max(COUNT[size], 1000 if lat else 0)), '-F', *extra]
+    common = [program, '-R', '-s', str(size), '-n', str(1500 if lat else COUNT[size]), '-F', *extra]
     return {'subject': subject, 'what': what, 'size': size, 'streams': streams, 'setup': '',
             'form': 'perftest-lat' if lat else 'perftest-bw',
             'server': common, 'client': [*common, '--source_ip', '@A', '@B']}
 
 
 def uct(what, size, count, test, *extra):
-    common = ['ucx_perftest', '-x', 'rc_verbs', '-t', test, '-s', str(size), '-n', str(count), '-w', '50', *extra]
+    common = ['ucx_perftest', '-x', 'rc_verbs', '-t', test, '-s', str(size), '-n', str(count), '-w', '5', *extra]
     return {'subject': 'uct rc_verbs', 'what': what, 'size': size, 'streams': 1, 'setup': '', 'form': 'ucx',
             'server': [*common, '-d', 'rxe-b:1'], 'client': [*common, '-d', 'rxe-a:1', '@B']}
 
@@ -86,15 +87,14 @@ def latency():
     n = ['-n', '1500']
     return [engine('dmastream', 'lat', 64, 1, ['lat', '-s', 64, *n]),
             verbs('ib_send_lat -e', 'lat', 64, 'ib_send_lat', '-e'),
-            verbs('ib_send_lat', 'lat', 64, 'ib_send_lat'),
             engine('tcp', 'lat', 64, 1, ['lat', '-s', 64, *n], 'plain'),
             engine('rsockets', 'lat', 64, 1, ['lat', '-s', 64, *n]),
             engine('rds', 'lat', 64, 1, ['lat', '-s', 64, *n], 'rds'),
-            uct('lat', 64, 1000, 'am_lat'),
+            uct('lat', 64, POLLS, 'am_lat'),
             {'subject': 'libfabric verbs;ofi_rxm', 'what': 'lat', 'size': 64, 'streams': 1, 'setup': '', 'form': 'fi',
              'env': {'FI_UNIVERSE_SIZE': '4'},
-             'server': ['fi_pingpong', '-e', 'rdm', '-p', 'verbs;ofi_rxm', '-d', 'rxe-b', '-I', '500', '-S', '64'],
-             'client': ['fi_pingpong', '-e', 'rdm', '-p', 'verbs;ofi_rxm', '-d', 'rxe-a', '-I', '500', '-S', '64', '@B']}]
+             'server': ['fi_pingpong', '-e', 'rdm', '-p', 'verbs;ofi_rxm', '-d', 'rxe-b', '-I', str(POLLS), '-S', '64'],
+             'client': ['fi_pingpong', '-e', 'rdm', '-p', 'verbs;ofi_rxm', '-d', 'rxe-a', '-I', str(POLLS), '-S', '64', '@B']}]
 
 
 def connect():
