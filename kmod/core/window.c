@@ -82,6 +82,20 @@ bool dms_window_take_small(struct dms_window *w, u64 charge)
 }
 
 /**
+ * dms_window_shut() - is there no room at all?
+ * @w: window
+ *
+ * For who gives turns: while a window is shut, nobody should have one.
+ *
+ * Context: Any.
+ * Return: true when dms_window_take() would refuse every charge but 0.
+ */
+bool dms_window_shut(const struct dms_window *w)
+{
+	return w->limit && w->used >= w->limit;
+}
+
+/**
  * dms_window_put() - give a charge back
  * @w: window
  * @charge: what was taken

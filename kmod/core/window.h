@@ -25,6 +25,8 @@ u64 dms_window_charge(const struct dms_window *w, u64 bytes);
 bool dms_window_take(struct dms_window *w, u64 charge);
 /* A small one may overdraw: used <= limit + limit / 8. */
 bool dms_window_take_small(struct dms_window *w, u64 charge);
+/* No room at all. */
+bool dms_window_shut(const struct dms_window *w);
 void dms_window_put(struct dms_window *w, u64 charge);
 /* What is out may be more than the new limit: nothing is taken until it is less. */
 void dms_window_resize(struct dms_window *w, u64 limit);

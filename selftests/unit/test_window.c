@@ -39,6 +39,9 @@ TEST(window_rows)
 		EXPECT_EQ(dms_window_charge(&w, rows[i].bytes), rows[i].charge);
 		EXPECT_EQ(dms_window_take(&w, rows[i].charge), rows[i].ok);
 		EXPECT_EQ(w.used, rows[i].used + (rows[i].ok ? rows[i].charge : 0));
+		EXPECT_EQ(dms_window_shut(&w), w.limit && !dms_window_take(&w, 1));
+		w.used = rows[i].used + (rows[i].ok ? rows[i].charge : 0);
+		w.high = w.used;
 		EXPECT_EQ(w.high, w.used);
 	}
 }
@@ -71,6 +74,7 @@ TEST(window_resize)
 	EXPECT_TRUE(dms_window_take(&w, 80));
 	dms_window_resize(&w, 50);	/* less than is out: nothing more goes */
 	EXPECT_EQ(w.used, 80);
+	EXPECT_TRUE(dms_window_shut(&w));
 	EXPECT_FALSE(dms_window_take(&w, 1));
 	EXPECT_FALSE(dms_window_take(&w, 50));
 	EXPECT_FALSE(dms_window_take(&w, U64_MAX));
