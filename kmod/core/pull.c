@@ -204,5 +204,5 @@ struct dms_pullq_node *dms_pullq_grant(struct dms_pullq *q, struct dms_window *b
  */
 u32 dms_pullq_piece(u64 budget)
 {
-	return budget ? (u32)clamp_t(u64, budget >> 2, 1, U32_MAX) : U32_MAX;
+	return budget ? (u32)clamp_t(u64, budget >> 2, 1, ~0U) : ~0U;
 }
