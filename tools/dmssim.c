@@ -30,7 +30,7 @@ static const char usage_text[] =
 "      --floor=SIZE --cap=SIZE --target=NS --step=SIZE    of the window\n"
 "                        (default 64k, 16m, 25000, 64k)\n"
 "      --budget=B        incast budget: on (4m), off, or SIZE (default on)\n"
-"      --age=NS          of a pull that waits (default 100000)\n"
+"      --age=NS          of a pull that waits (default 10000000)\n"
 "      --segment=SIZE    that one key opens (default 1m)\n"
 "      --quantum=SIZE    of a stream's turn (default 64k)\n"
 "      --depth=F:C:B     receives: floor and ceiling of a queue pair, budget of a host\n"
@@ -438,7 +438,7 @@ static void defaults(struct sim_opts *o)
 	};
 	o->host = (struct sim_host_conf) {
 		.window = { .floor = 65536, .cap = 16 << 20, .target_ns = 25000, .step = 65536 },
-		.budget = 4 << 20, .age_ns = 100000, .delay_ps = 1000 * SIM_PS_PER_NS,
+		.budget = 4 << 20, .age_ns = 10000000, .delay_ps = 1000 * SIM_PS_PER_NS,
 		.seg_pages = 256, .quantum = 65536, .depth_floor = SIM_SLOTS, .depth_ceil = SIM_SLOTS,
 		.depth_budget = DMS_DEPTH_BUDGET_MAX,
 	};
