@@ -111,52 +111,65 @@ static u32 group_pending(struct dms_group *group)
 	return n;
 }
 
-/* Fills @l with the next entry that is good; each step consumes one, so that it ends. */
-static bool group_read(struct dms_group *group, struct dms_landing *l)
+/*
+ * Fills @l with the next entry that is good; each step consumes one of *@pending, so
+ * that it ends.  Followed by group_consumed().
+ */
+static bool group_read(struct dms_group *group, struct dms_landing *l, u32 *pending)
 {
-	u32 n = group_pending(group);
 	bool ok = false;
 
-	if (!n)
-		return false;
-	while (n-- && !ok) {
+	while (*pending && !ok) {
 		ok = group_entry(group, group->head, l);
 		group->head++;
+		(*pending)--;
 		if (!ok)
 			group_bad(group);
 	}
-	/*
-	 * release: with the acquire load of the head in dmastream_group_space();
-	 * the process may write the entry again only after we have read it
-	 */
-	smp_store_release(&group_shared(group)->head, group->head);
 	return ok;
 }
 
-/* A landing, or NULL; what was returned first. */
-static struct dms_landing *group_next(struct dms_group *group)
+/*
+ * release: with the acquire load of the head in dmastream_group_space(); the
+ * process may write the entries again only after we have read them
+ */
+static void group_consumed(struct dms_group *group)
 {
+	smp_store_release(&group_shared(group)->head, group->head);
+}
+
+/* Up to @n landings, added to @to; what was returned first.  How many. */
+static u32 group_next(struct dms_group *group, u32 n, struct list_head *to)
+{
+	u32 pending = 0, got = 0, before = group->head;
 	struct dms_landing *l;
 
-	l = list_first_entry_or_null(&group->returned, struct dms_landing, node);
-	if (l) {
-		group->nr_returned--;
-	} else {
-		l = list_first_entry_or_null(&group->free, struct dms_landing, node);
-		if (!l || !group_read(group, l))
-			return NULL;
+	if (group->nr_returned < n)
+		pending = group_pending(group);
+	while (got < n) {
+		l = list_first_entry_or_null(&group->returned, struct dms_landing, node);
+		if (l) {
+			group->nr_returned--;
+		} else {
+			l = list_first_entry_or_null(&group->free, struct dms_landing, node);
+			if (!l || !group_read(group, l, &pending))
+				break;
+		}
+		/* put in group_put_landings(); the group's reference lets it begin */
+		if (WARN_ON_ONCE(!dms_pool_tryget_transfer(group->pool))) {
+			list_move(&l->node, &group->free);
+			break;
+		}
+		list_move_tail(&l->node, to);
+		l->filled = 0;
+		l->issued = 0;
+		got++;
 	}
-	list_del_init(&l->node);
-	l->filled = 0;
-	l->issued = 0;
-	/* put in group_put_landings(); the group's reference lets it begin */
-	if (WARN_ON_ONCE(!dms_pool_tryget_transfer(group->pool))) {
-		list_add(&l->node, &group->free);
-		return NULL;
-	}
-	group->taken++;
-	dms_gauge_inc(DMS_GAUGE_LANDINGS_TAKEN);
-	return l;
+	if (group->head != before)
+		group_consumed(group);
+	group->taken += got;
+	dms_gauge_add(DMS_GAUGE_LANDINGS_TAKEN, got);
+	return got;
 }
 
 static bool group_has_some(struct dms_group *group)
@@ -204,10 +217,9 @@ static void group_recall_work(struct work_struct *work)
  * There is none: the waiter is queued, unless one came just now.  The lock is
  * held.
  */
-static struct dms_landing *group_wait(struct dms_group *group, struct dms_group_waiter *w)
+static u32 group_wait(struct dms_group *group, struct dms_group_waiter *w,
+		      struct list_head *to)
 {
-	struct dms_landing *l;
-
 	if (!(group->flags & DMASTREAM_GROUP_KICK)) {
 		group_set_kick(group, true);
 		/*
@@ -215,10 +227,9 @@ static struct dms_landing *group_wait(struct dms_group *group, struct dms_group_
 		 * is between its store of the tail and its load of the flags
 		 */
 		smp_mb();
-		l = group_next(group);
-		if (l) {
+		if (group_next(group, 1, to)) {
 			group_set_kick(group, false);
-			return l;
+			return 1;
 		}
 	}
 	w->get(w);
@@ -228,7 +239,7 @@ static struct dms_landing *group_wait(struct dms_group *group, struct dms_group_
 	dms_stat_inc(DMS_STAT_LANDING_STALLS);
 	if (group->nr_users > 1)
 		group_recall(group);
-	return NULL;
+	return 0;
 }
 
 /**
@@ -245,30 +256,19 @@ static struct dms_landing *group_wait(struct dms_group *group, struct dms_group_
 u32 dms_group_take_some(struct dms_group *group, u32 n, struct dms_group_waiter *w,
 			struct list_head *to)
 {
-	struct dms_landing *l;
 	u32 got = 0;
 
 	spin_lock(&group->lock);
 	if (group->dead)
 		goto unlock;
-	if (list_empty(&group->waiters) || (w && w->turn)) {
-		while (got < n && (l = group_next(group))) {
-			list_add_tail(&l->node, to);
-			got++;
-			/* who passes those that wait does so once */
-			if (!list_empty(&group->waiters))
-				break;
-		}
-	}
+	if (list_empty(&group->waiters))
+		got = group_next(group, n, to);
+	else if (w && w->turn)	/* who passes those that wait does so once */
+		got = group_next(group, 1, to);
 	if (w)
 		w->turn = false;
-	if (got || !w || w->queued)
-		goto unlock;
-	l = group_wait(group, w);
-	if (l) {
-		list_add_tail(&l->node, to);
-		got = 1;
-	}
+	if (!got && w && !w->queued)
+		got = group_wait(group, w, to);
 unlock:
 	spin_unlock(&group->lock);
 	return got;

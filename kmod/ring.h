@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A ring: one submission and one completion queue in memory that is shared
- * with a process.  All acquire and release on that memory is in ring.c (and,
- * for groups, group.c); the contract is in Documentation/ring-ordering.rst.
+ * with a process.  All acquire and release on that memory is in ring_cq.c and
+ * submit.c (and, for groups, group.c); the contract is in Documentation/ring-ordering.rst.
  *
  * Lifetime: kref: its file, its handle, each stream that completes on it, and so
  * each request in flight, which has the stream.  When the file is released, or the context ends, the ring
@@ -26,6 +26,7 @@
 struct dms_ctx;
 struct dms_poller;
 struct dmastream_cqe;
+struct dmastream_ring_shared;
 struct dmastream_ring_create;
 
 /* A receiver that found no slot in the completion queue.  As struct dms_group_waiter. */
@@ -115,8 +116,21 @@ void dms_ring_unreserve(struct dms_ring *ring, u32 n);
 void dms_ring_post_reserved(struct dms_ring *ring, const struct dmastream_cqe *cqe);
 
 /*
- * ---- between ring.c and submit.c ----
+ * ---- between ring.c, ring_cq.c and submit.c ----
  */
+static inline struct dmastream_ring_shared *dms_ring_shared(struct dms_ring *ring)
+{
+	return ring->mem;
+}
+
+/* cq_lock is held for these, unless the answer may be about a moment that has passed. */
+void dms_ring_set_flags(struct dms_ring *ring, u32 flags);
+u32 dms_ring_cq_occupied(struct dms_ring *ring);
+u32 dms_ring_cq_occupied_at(struct dms_ring *ring, u32 tail);
+bool dms_ring_cq_has_room(struct dms_ring *ring);
+void dms_ring_unqueue(struct dms_ring *ring, struct dms_ring_waiter *w);
+void dms_ring_unstick(struct dms_ring *ring);
+void dms_ring_wake_work(struct work_struct *work);
 struct dmastream_enter;
 
 /* Up to @n requests with so many slots each; 0 and -EAGAIN (no slot) or -ENODEV. */

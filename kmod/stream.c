@@ -418,14 +418,15 @@ void dms_stream_kick(struct dms_stream *s)
  */
 enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
 {
-	enum dms_served served;
+	enum dms_served served = DMS_SERVED;
 
 	spin_lock(&s->lock);
 	s->waits &= ~(DMASTREAM_WAIT_CREDIT | DMASTREAM_WAIT_KEY |
 		      DMASTREAM_WAIT_WINDOW | DMASTREAM_WAIT_SESSION |
 		      DMASTREAM_WAIT_INCAST);
 	dms_tx_revoke(s, b);
-	served = dms_ctl_open_serve(s, b);
+	if (s->ctl & (DMS_CTL_CONNECT | DMS_CTL_CONNECTED | DMS_CTL_ACCEPT))
+		served = dms_ctl_open_serve(s, b);
 	if (served == DMS_SERVED && s->state == DMS_STREAM_OPEN)
 		served = dms_rx_serve(s, b);
 	else if (served == DMS_SERVED && s->state == DMS_STREAM_CLOSING)
@@ -434,7 +435,7 @@ enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
 				     s->state == DMS_STREAM_CLOSING))
 		served = dms_tx_serve(s, b);
 	dms_ctl_check_end(s);
-	if (served == DMS_SERVED)
+	if (served == DMS_SERVED && s->ctl & (DMS_CTL_RESET | DMS_CTL_RESET_ACK))
 		served = dms_ctl_end_serve(s, b);
 	spin_unlock(&s->lock);
 	return served;

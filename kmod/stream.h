@@ -197,7 +197,7 @@ struct dms_stream {
 	bool			eos_told;
 	int			eos_result;
 	struct dms_pull		pull;
-	/* the NIC's incast_lock; by its grant (pull_node.charge) the stream may pull pull_piece bytes */
+	/* the NIC's incast_lock; with a grant (pull_node.charge) it may pull pull_piece bytes */
 	struct dms_pullq_node	pull_node;
 	u32			pull_piece;
 	bool			pull_granted;

@@ -72,7 +72,17 @@ int dms_tx_cancel(struct dms_stream *s, u64 user_data);
 void dms_stream_wire_done(struct dms_req *req);
 void dms_stream_key_free(struct dms_key *key);
 
+/* stream_pull.c */
+void dms_pull_next(struct dms_stream *s);				/* [lock] */
+void dms_pull_serve(struct dms_stream *s, struct dms_build *b);		/* [path][lock] */
+
+static inline bool dms_rx_posted(const struct dms_stream *s)
+{
+	return s->flags & DMASTREAM_STREAM_POSTED;
+}
+
 /* stream_rx.c */
+bool dms_rx_hears(const struct dms_stream *s, enum dms_rule *rule);	/* [lock] */
 /*
  * Handlers of frames (here, above and in stream_ctl.c) are called by proto.c with no
  * lock held and a reference of its own, and it kicks the stream afterwards.

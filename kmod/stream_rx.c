@@ -25,11 +25,6 @@
 #include "stream.h"
 #include "stream_impl.h"
 
-static bool rx_posted(const struct dms_stream *s)
-{
-	return s->flags & DMASTREAM_STREAM_POSTED;
-}
-
 static struct dms_req *rx_recv(struct dms_landing *l)
 {
 	return container_of(l, struct dms_req, landing);
@@ -37,8 +32,17 @@ static struct dms_req *rx_recv(struct dms_landing *l)
 
 /* ---- credits ---- */
 
-/* Frames that cross a RESET are dropped; others must fit the state.  CLOSING: rx_refuses(). */
-static bool rx_hears(const struct dms_stream *s, enum dms_rule *rule)
+/**
+ * dms_rx_hears() - is a frame for the receiving side to be handled?
+ * @s: stream->lock is held
+ * @rule: out: what it breaks when it cannot come in this state
+ *
+ * Frames that cross a RESET are dropped; others must fit the state.  CLOSING:
+ * rx_refuses().
+ *
+ * Return: false when it is dropped, or breaks a rule.
+ */
+bool dms_rx_hears(const struct dms_stream *s, enum dms_rule *rule)
 {
 	*rule = DMS_RULE_NONE;
 	if (s->state == DMS_STREAM_OPEN)
@@ -78,7 +82,7 @@ void dms_rx_replenish(struct dms_stream *s)
 	u32 out = dms_land_rx_out(&s->land_rx);
 	u32 n;
 
-	if (s->state != DMS_STREAM_OPEN || rx_posted(s) || s->rx_fin)
+	if (s->state != DMS_STREAM_OPEN || dms_rx_posted(s) || s->rx_fin)
 		return;
 	if (out < s->land_target) {
 		n = dms_group_take_some(s->small, s->land_target - out,
@@ -100,7 +104,7 @@ void dms_rx_replenish(struct dms_stream *s)
  */
 void dms_rx_recall(struct dms_stream *s)
 {
-	if (s->state != DMS_STREAM_OPEN || rx_posted(s) || s->recall_out ||
+	if (s->state != DMS_STREAM_OPEN || dms_rx_posted(s) || s->recall_out ||
 	    dms_land_rx_out(&s->land_rx) < 2)
 		return;
 	s->recall_out = true;
@@ -116,7 +120,7 @@ enum dms_rule dms_rx_return(struct dms_stream *s, const struct dms_frame *f)
 	u32 n = f->a;
 
 	spin_lock(&s->lock);
-	if (!rx_hears(s, &rule))
+	if (!dms_rx_hears(s, &rule))
 		goto out;
 	if (!s->recall_out || n > s->land_rx.told - s->land_rx.used) {
 		rule = DMS_RULE_GRANT;
@@ -139,7 +143,7 @@ out:
 
 static void rx_retarget(struct dms_stream *s)
 {
-	if (rx_posted(s) || s->land_used < (s->land_target + 1) / 2)
+	if (dms_rx_posted(s) || s->land_used < (s->land_target + 1) / 2)
 		return;
 	s->land_target = dms_land_target(s->land_target, s->land_used,
 					 dms_group_available(s->small),
@@ -255,8 +259,6 @@ static bool rx_deliver_announced(struct dms_stream *s, struct dms_rxmsg *m)
 	return true;
 }
 
-static void rx_pull_next(struct dms_stream *s);
-
 /* A RECV that is too short: it fails, and so does the peer's send. */
 static bool rx_deliver_too_long(struct dms_stream *s, struct dms_rxmsg *m)
 {
@@ -274,7 +276,7 @@ static bool rx_deliver_too_long(struct dms_stream *s, struct dms_rxmsg *m)
 	if (m->announced) {
 		s->rx_announced--;
 		if (s->pull.msg == m)
-			rx_pull_next(s);
+			dms_pull_next(s);
 	}
 	dms_req_complete(rx_recv(l), -EMSGSIZE, 0, m->seq, m->tag);
 	return true;
@@ -323,7 +325,7 @@ static void rx_deliver_eos(struct dms_stream *s)
 		s->eos_told = true;
 		return;
 	}
-	if (rx_posted(s))
+	if (dms_rx_posted(s))
 		rx_end_recvs(s, s->eos_result, DMASTREAM_CQE_EOS);
 	else if (rx_post(s, &cqe))
 		return;
@@ -347,7 +349,7 @@ void dms_rx_deliver(struct dms_stream *s)
 	bool went_on;
 
 	while (s->state == DMS_STREAM_OPEN && (m = rx_head(s))) {
-		if (rx_posted(s))
+		if (dms_rx_posted(s))
 			went_on = rx_deliver_posted(s, m);
 		else if (m->announced)
 			went_on = rx_deliver_announced(s, m);
@@ -390,7 +392,7 @@ int dms_rx_take(struct dms_stream *s, struct dms_req *req)
 {
 	struct dms_landing *l = &req->landing;
 
-	if (!rx_posted(s))
+	if (!dms_rx_posted(s))
 		return -EOPNOTSUPP;
 	if (s->state == DMS_STREAM_WAITING || s->state == DMS_STREAM_CONNECTING)
 		return -ENOTCONN;
@@ -476,7 +478,7 @@ enum dms_rule dms_rx_data(struct dms_stream *s, const struct dms_frame *f)
 	spin_lock(&s->lock);
 	if (rx_refuses(s, f, &rule))
 		goto out;
-	if (!rx_hears(s, &rule))
+	if (!dms_rx_hears(s, &rule))
 		goto out;
 	rule = rx_next(s, f);
 	if (rule)
@@ -488,7 +490,7 @@ enum dms_rule dms_rx_data(struct dms_stream *s, const struct dms_frame *f)
 			list_add(&l->node, &s->landings);
 		goto out;
 	}
-	if (f->len > l->len && !rx_posted(s)) {
+	if (f->len > l->len && !dms_rx_posted(s)) {
 		list_add(&l->node, &s->landings);
 		rule = DMS_RULE_LANDING;
 		goto out;
@@ -517,24 +519,6 @@ void dms_rx_run_end(struct dms_stream *s)
 	spin_unlock(&s->lock);
 }
 
-/* The next message that is to be pulled. */
-static void rx_pull_next(struct dms_stream *s)
-{
-	struct dms_pull *p = &s->pull;
-	struct dms_rxmsg *m;
-
-	memset(p, 0, sizeof(*p));
-	list_for_each_entry(m, &s->rxq, node) {
-		if (m->announced && m->landed < m->len) {
-			p->msg = m;
-			break;
-		}
-	}
-	/* A posted message has its landing from the beginning. */
-	if (p->msg && rx_posted(s))
-		p->cur = container_of(p->msg, struct dms_landing, msg);
-}
-
 /* RTS: a message is announced. */
 enum dms_rule dms_rx_rts(struct dms_stream *s, const struct dms_frame *f)
 {
@@ -545,12 +529,12 @@ enum dms_rule dms_rx_rts(struct dms_stream *s, const struct dms_frame *f)
 	spin_lock(&s->lock);
 	if (rx_refuses(s, f, &rule))
 		goto out;
-	if (!rx_hears(s, &rule))
+	if (!dms_rx_hears(s, &rule))
 		goto out;
 	rule = rx_next(s, f);
 	if (rule)
 		goto out;
-	if (!f->len || f->len > DMASTREAM_MSG_MAX || (!rx_posted(s) && !s->large)) {
+	if (!f->len || f->len > DMASTREAM_MSG_MAX || (!dms_rx_posted(s) && !s->large)) {
 		rule = DMS_RULE_LENGTH;
 		goto out;
 	}
@@ -558,7 +542,7 @@ enum dms_rule dms_rx_rts(struct dms_stream *s, const struct dms_frame *f)
 		rule = DMS_RULE_ANNOUNCE;
 		goto out;
 	}
-	if (rx_posted(s)) {
+	if (dms_rx_posted(s)) {
 		l = rx_spend(s);
 		if (!l) {
 			rule = DMS_RULE_LANDING;
@@ -574,46 +558,8 @@ enum dms_rule dms_rx_rts(struct dms_stream *s, const struct dms_frame *f)
 	if (l)
 		m->too_long = f->len > l->len;
 	if (!s->pull.msg)
-		rx_pull_next(s);
+		dms_pull_next(s);
 	dms_rx_deliver(s);
-out:
-	spin_unlock(&s->lock);
-	return rule;
-}
-
-/* KEY: a segment of the message that is being pulled may be read. */
-enum dms_rule dms_rx_key(struct dms_stream *s, const struct dms_frame *f)
-{
-	struct dms_pull *p = &s->pull;
-	struct dms_pull_key *key;
-	enum dms_rule rule;
-
-	spin_lock(&s->lock);
-	if (!rx_hears(s, &rule))
-		goto out;
-	if (!p->msg || p->msg->seq != f->seq) {
-		/* It crossed the NACK of a message that is over. */
-		if ((s32)(f->seq - s->rx_acked) > 0)
-			rule = DMS_RULE_KEY;
-		goto out;
-	}
-	if (f->gen != p->gen) {
-		/* It crossed our HOLD: the sender has taken it back by now. */
-		if ((s16)(f->gen - p->gen) > 0)
-			rule = DMS_RULE_KEY;
-		goto out;
-	}
-	if (p->held || f->a != p->keyed || !f->len || f->len > p->msg->len - f->a ||
-	    p->nr_keys == DMS_KEYS_AHEAD) {
-		rule = DMS_RULE_KEY;
-		goto out;
-	}
-	key = &p->key[p->nr_keys++];
-	key->addr = f->tag;
-	key->rkey = f->b;
-	key->at = f->a;
-	key->len = f->len;
-	p->keyed += f->len;
 out:
 	spin_unlock(&s->lock);
 	return rule;
@@ -627,7 +573,7 @@ enum dms_rule dms_rx_fin(struct dms_stream *s, const struct dms_frame *f)
 	spin_lock(&s->lock);
 	if (rx_refuses(s, f, &rule))
 		goto out;
-	if (!rx_hears(s, &rule))
+	if (!dms_rx_hears(s, &rule))
 		goto out;
 	rule = rx_next(s, f);
 	if (rule)
@@ -639,188 +585,6 @@ enum dms_rule dms_rx_fin(struct dms_stream *s, const struct dms_frame *f)
 out:
 	spin_unlock(&s->lock);
 	return rule;
-}
-
-/* ---- pulling ---- */
-
-static bool rx_next_landing(struct dms_stream *s)
-{
-	struct dms_pull *p = &s->pull;
-	struct dms_landing *l;
-
-	if (p->cur && p->cur->issued < p->cur->len)
-		return true;
-	if (rx_posted(s))
-		return p->cur;
-	l = dms_group_take(s->large, &s->large_waiter);
-	if (!l) {
-		p->waits_landing = true;
-		s->waits |= DMASTREAM_WAIT_LANDING;
-		return false;
-	}
-	list_add_tail(&l->node, &p->msg->landings);
-	p->cur = l;
-	p->waits_landing = false;
-	s->waits &= ~DMASTREAM_WAIT_LANDING;
-	return true;
-}
-
-static const struct dms_pull_key *rx_key_at(const struct dms_pull *p, u32 at)
-{
-	u32 i;
-
-	for (i = 0; i < p->nr_keys; i++)
-		if (at - p->key[i].at < p->key[i].len)
-			return &p->key[i];
-	return NULL;
-}
-
-enum rx_read {
-	RX_READ,	/* was posted */
-	RX_NOT_NOW,	/* lacks a key, a landing, a READ, or the path has failed */
-	RX_BUDGET,	/* waits for the incast budget */
-};
-
-/* Posts the next READ. */
-static enum rx_read rx_read(struct dms_stream *s, struct dms_build *b)
-{
-	struct dms_path *path = b->path;
-	struct dms_pull *p = &s->pull;
-	const struct dms_pull_key *key = rx_key_at(p, p->issued);
-	struct dms_landing *l;
-	struct dms_read *rd;
-	u32 max, len;
-	int n;
-
-	if (!key)
-		return RX_NOT_NOW;
-	if (!rx_next_landing(s)) {
-		dms_path_hold_later(path, s);
-		return RX_NOT_NOW;
-	}
-	rd = list_first_entry_or_null(&path->reads_free, struct dms_read, node);
-	if (!rd) {
-		dms_path_wait_read(path, s);
-		return RX_NOT_NOW;
-	}
-	l = p->cur;
-	max = min_t(u32, DMS_TX_SGES, path->ibdev->max_read_sge);
-	len = dms_read_len(key->at + key->len - p->issued, l->len - l->issued,
-			   p->msg->len - p->issued);
-	len = dms_pool_sge_span(l->pool, l->off + l->issued, len, max);
-	if (!dms_incast_take(s, p->msg->len - p->issued, &len, &rd->charge))
-		return RX_BUDGET;
-	n = dms_pool_sges(l->pool, path->ibdev, l->off + l->issued, len, rd->sge, max);
-	if (WARN_ON_ONCE(n <= 0)) {
-		dms_incast_put(path->ibdev, rd->charge);
-		return RX_NOT_NOW;
-	}
-	rd->nr_sge = n;
-	rd->landing = l;
-	rd->landing_at = l->issued;
-	rd->len = len;
-	rd->remote_addr = key->addr + (p->issued - key->at);
-	rd->rkey = key->rkey;
-	rd->stream = s;
-	list_del_init(&rd->node);
-	if (path->ops->read(path, rd)) {
-		/* The budget is given back by the fence's end of the path. */
-		list_add(&rd->node, &path->reads_free);
-		rd->stream = NULL;
-		path->incast_unread += rd->charge;
-		b->failed = true;
-		return RX_NOT_NOW;
-	}
-	dms_stream_get(s);		/* put in dms_path_read_done() */
-	dms_path_posts(path);
-	path->reads_out++;
-	p->reads++;
-	p->issued += len;
-	l->issued += len;
-	return RX_READ;
-}
-
-/**
- * dms_stream_read_done() - a READ of the stream has ended
- * @s: the caller holds a reference
- * @l: where it went
- * @len: bytes
- * @status: 0 or -errno
- *
- * READs of one path end in the order in which they were posted, so a landing
- * fills from its beginning.
- */
-void dms_stream_read_done(struct dms_stream *s, struct dms_landing *l, u32 len,
-			  int status)
-{
-	struct dms_pull *p = &s->pull;
-	struct dms_rxmsg *m;
-
-	spin_lock(&s->lock);
-	p->reads--;
-	m = p->msg;
-	if (status || s->state != DMS_STREAM_OPEN || WARN_ON_ONCE(!m))
-		goto out;
-	l->filled += len;
-	m->landed += len;
-	dms_stat_add(DMS_STAT_RDMA_RX_BYTES, len);
-	while (p->nr_keys && p->key[0].at + p->key[0].len <= m->landed) {
-		p->nr_keys--;
-		memmove(&p->key[0], &p->key[1], p->nr_keys * sizeof(p->key[0]));
-		s->done_seq = m->seq;
-		s->done_bytes = m->landed;
-		s->ctl |= DMS_CTL_DONE;
-	}
-	if (m->landed == m->len)
-		rx_pull_next(s);
-	dms_rx_deliver(s);
-out:
-	dms_ctl_check_end(s);
-	spin_unlock(&s->lock);
-	dms_mux_ready(s);
-}
-
-/**
- * dms_stream_hold_due() - a pull has waited for a landing long enough
- * @s: path->lock is held
- */
-void dms_stream_hold_due(struct dms_stream *s)
-{
-	struct dms_pull *p = &s->pull;
-
-	spin_lock(&s->lock);
-	if (s->state == DMS_STREAM_OPEN && p->msg && p->waits_landing &&
-	    !p->reads && !p->held && p->nr_keys) {
-		p->held = true;
-		p->gen++;
-		p->nr_keys = 0;
-		p->keyed = p->msg->landed;
-		s->hold_bytes = p->msg->landed;
-		s->ctl |= DMS_CTL_HOLD;
-		dms_stat_inc(DMS_STAT_HOLDS);
-		dms_mux_ready(s);
-	}
-	spin_unlock(&s->lock);
-}
-
-/**
- * dms_rx_large_ready() - the large group may have a landing
- * @s: stream->lock is held; was waiting for one
- */
-void dms_rx_large_ready(struct dms_stream *s)
-{
-	struct dms_pull *p = &s->pull;
-
-	p->waits_landing = false;
-	s->waits &= ~DMASTREAM_WAIT_LANDING;
-	if (s->state != DMS_STREAM_OPEN || !p->msg || p->issued == p->msg->len)
-		return;
-	/* A landing in hand before the sender is asked for keys again. */
-	if (rx_next_landing(s) && p->held) {
-		p->held = false;
-		s->ctl |= DMS_CTL_PULL;
-		dms_stat_inc(DMS_STAT_PULLS);
-	}
 }
 
 /* ---- frames that are owed ---- */
@@ -837,7 +601,7 @@ static bool rx_put(struct dms_stream *s, struct dms_build *b, u32 bit,
 	return true;
 }
 
-static bool rx_frames(struct dms_stream *s, struct dms_build *b)
+static bool rx_put_owed(struct dms_stream *s, struct dms_build *b)
 {
 	struct dms_frame done = {
 		.type = DMS_F_DONE, .stream = s->peer_sid,
@@ -867,6 +631,12 @@ static bool rx_frames(struct dms_stream *s, struct dms_build *b)
 	       rx_put(s, b, DMS_CTL_NACK, &nack);
 }
 
+static bool rx_frames(struct dms_stream *s, struct dms_build *b)
+{
+	return !(s->ctl & (DMS_CTL_RECALL | DMS_CTL_DONE | DMS_CTL_HOLD | DMS_CTL_PULL |
+			   DMS_CTL_NACK)) || rx_put_owed(s, b);
+}
+
 static bool rx_update(struct dms_stream *s, struct dms_build *b)
 {
 	struct dms_frame f = {
@@ -881,24 +651,6 @@ static bool rx_update(struct dms_stream *s, struct dms_build *b)
 	dms_build_frame(b, &f);
 	s->ctl &= ~DMS_CTL_UPDATE;
 	return true;
-}
-
-/* Reads what may be read; a grant of the incast budget that is no use now goes back. */
-static void rx_pull(struct dms_stream *s, struct dms_build *b)
-{
-	const struct dms_pull *p = &s->pull;
-	enum rx_read read = RX_NOT_NOW;
-
-	while (!b->failed && p->msg && !p->held && !p->msg->too_long &&
-	       p->issued < p->msg->len) {
-		read = rx_read(s, b);
-		if (read != RX_READ)
-			break;
-	}
-	if (read == RX_BUDGET)
-		s->waits |= DMASTREAM_WAIT_INCAST;
-	else
-		dms_incast_leave(s);
 }
 
 /**
@@ -922,7 +674,7 @@ enum dms_served dms_rx_serve(struct dms_stream *s, struct dms_build *b)
 	} while (nacked);
 	if (!rx_update(s, b))
 		return DMS_SERVED_STALLED;
-	rx_pull(s, b);
+	dms_pull_serve(s, b);
 	return DMS_SERVED;
 }
 
@@ -981,7 +733,7 @@ static void rx_drop_msg(struct dms_stream *s, struct dms_rxmsg *m, int err)
 	s->rx_queued--;
 	if (m->announced)
 		s->rx_announced--;
-	if (rx_posted(s)) {
+	if (dms_rx_posted(s)) {
 		struct dms_landing *l = container_of(m, struct dms_landing, msg);
 
 		dms_req_complete(rx_recv(l), err, 0, m->seq, m->tag);
@@ -1015,7 +767,7 @@ void dms_rx_drop(struct dms_stream *s, int err)
 		}
 		rx_drop_msg(s, m, err);
 	}
-	if (rx_posted(s))
+	if (dms_rx_posted(s))
 		rx_end_recvs(s, err, 0);
 	else
 		rx_drop_landings(&s->landings);

@@ -30,7 +30,8 @@
 /* It is about to complete. */
 static void tx_end(struct dms_stream *s, struct dms_req *req, int result)
 {
-	list_del_init(&req->rts_node);
+	if (req->announced)
+		list_del_init(&req->rts_node);
 	s->tx_queued--;
 	if (result >= 0) {
 		s->tx_msgs++;
@@ -98,8 +99,7 @@ int dms_tx_take(struct dms_stream *s, struct dms_req *req)
 		return -ENOTCONN;
 	if (s->state != DMS_STREAM_OPEN || s->shut)
 		return -EPIPE;
-	INIT_LIST_HEAD(&req->keys);
-	INIT_LIST_HEAD(&req->rts_node);
+	/* keys and rts_node are empty from the beginning, and at each end */
 	req->seq = 0;
 	req->result = req->len;
 	req->keyed = 0;

@@ -14,6 +14,7 @@
  *   -EMSGSIZE		a message above DMASTREAM_MSG_MAX
  *   and what dms_stream_submit() says of the stream's state.
  */
+#include <linux/build_bug.h>
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/nospec.h>
@@ -75,15 +76,26 @@ static const struct submit_op submit_ops[] = {
 	},
 };
 
-/* Copies what a process may write to at any time; each word is read once. */
-static __always_inline void submit_copy(void *to, const void *from, size_t bytes)
+/*
+ * Copies what a process may write to at any time; each word is read once.  All of
+ * it in one go: a loop, and what the compiler clears for it, would cost more than
+ * the copy.
+ */
+static __always_inline void submit_copy_sqe(struct dmastream_sqe *sqe,
+					    const struct dmastream_sqe *from)
 {
-	const u64 *src = from;
-	u64 *dst = to;
-	size_t i;
+	const u64 *src = (const u64 *)from;
+	u64 *dst = (u64 *)sqe;
 
-	for (i = 0; i < bytes / sizeof(u64); i++)
-		dst[i] = READ_ONCE(src[i]);
+	BUILD_BUG_ON(sizeof(*sqe) != 8 * sizeof(u64));
+	dst[0] = READ_ONCE(src[0]);
+	dst[1] = READ_ONCE(src[1]);
+	dst[2] = READ_ONCE(src[2]);
+	dst[3] = READ_ONCE(src[3]);
+	dst[4] = READ_ONCE(src[4]);
+	dst[5] = READ_ONCE(src[5]);
+	dst[6] = READ_ONCE(src[6]);
+	dst[7] = READ_ONCE(src[7]);
 }
 
 /* Members that no operation, or not this one, uses. */
@@ -120,13 +132,11 @@ static int submit_vec(struct dms_ring *ring, const struct dmastream_sqe *sqe,
 		return -EINVAL;
 	vec = ring->mem + ring->indirect_off + sqe->off;
 	for (i = 0; i < sqe->len; i++) {
-		struct dmastream_vec v;
-
-		submit_copy(&v, &vec[i], sizeof(v));
-		if (v.reserved || !v.len)
+		/* each member is read once; what is checked is the copy */
+		req->elem[i].off = READ_ONCE(vec[i].off);
+		req->elem[i].len = READ_ONCE(vec[i].len);
+		if (READ_ONCE(vec[i].reserved) || !req->elem[i].len)
 			return -EINVAL;
-		req->elem[i].off = v.off;
-		req->elem[i].len = v.len;
 	}
 	req->nr_elem = sqe->len;
 	return 0;
@@ -188,7 +198,12 @@ static int submit_ranges(struct submit *sub, const struct dmastream_sqe *sqe,
 	for (i = 0; i < req->nr_elem; i++)
 		if (!dms_range_ok(req->elem[i].off, req->elem[i].len, pool->size))
 			return -EINVAL;
-	err = dms_seg_total(req->elem, req->nr_elem, DMASTREAM_MSG_MAX, &req->len);
+	if (req->nr_elem == 1) {	/* what nearly all of them are */
+		req->len = req->elem[0].len;
+		err = req->len > DMASTREAM_MSG_MAX ? -EMSGSIZE : 0;
+	} else {
+		err = dms_seg_total(req->elem, req->nr_elem, DMASTREAM_MSG_MAX, &req->len);
+	}
 	if (err || req->len)
 		return err;
 
@@ -262,7 +277,7 @@ static int submit_one(struct submit *sub, u32 index)
 	u32 slots = 1;
 	int err, no_req;
 
-	submit_copy(&sqe, &sqes[index & (ring->sq_entries - 1)], sizeof(sqe));
+	submit_copy_sqe(&sqe, &sqes[index & (ring->sq_entries - 1)]);
 	err = submit_check(&sqe);
 	if (!err && (sqe.flags & DMASTREAM_SQE_SPLIT)) {
 		/* where two will never fit it would wait for ever */

@@ -14,7 +14,6 @@
  *	k * (T + g) + N * S.
  */
 #include <linux/build_bug.h>
-#include <linux/limits.h>
 #include <linux/minmax.h>
 
 #include "pull.h"
