@@ -80,15 +80,18 @@ one_round()
 	dms-barrier "over.$1"
 }
 
-# rxe's packets that leave this node.  Not by a filter of the network layer: that
+# The NIC's packets that leave this node.  Not by a filter of the network layer: that
 # tells the sender, and rxe tries again for ever.
 drop()
 {
+	local match=(protocol ip u32 match ip protocol 17 0xff match ip dport 4791 0xffff)
+
+	# hwsim's are frames of a type of their own
+	[ "${DMS_NIC:-rxe}" = rxe ] || match=(protocol 0x88b5 u32 match u32 0 0)
 	modprobe -aq sch_prio sch_netem cls_u32
 	tc qdisc add dev eth0 root handle 1: prio bands 4 &&
 	tc qdisc add dev eth0 parent 1:4 handle 40: netem loss 100% &&
-	tc filter add dev eth0 parent 1:0 protocol ip u32 \
-		match ip protocol 17 0xff match ip dport 4791 0xffff flowid 1:4
+	tc filter add dev eth0 parent 1:0 "${match[@]}" flowid 1:4
 }
 
 deaf_round()
