@@ -149,7 +149,7 @@ int perf_net_send(struct perf_net *net, uint32_t conn, uint64_t tag, uint32_t le
 	if (len > LARGEST)
 		return -EMSGSIZE;
 	net->refused = net->nr_sent == SENT_MAX;
-	if (!net->refused && sendmsg(net->fd, &msg, MSG_NOSIGNAL) < 0) {
+	if (!net->refused && sendmsg(net->fd, &msg, 0) < 0) {
 		if (errno != EAGAIN && errno != ENOBUFS)
 			return -errno;
 		net->refused = true;

@@ -2,7 +2,7 @@
 /*
  * Transports to compare with: kernel TCP, and rsockets when PERF_RSOCKETS is defined.
  *
- * As a careful program uses TCP: TCP_NODELAY, non-blocking, epoll; small messages that
+ * As a careful program uses TCP: TCP_NODELAY, calls that do not block, epoll; small messages that
  * are ready together go with one call; long ones are sent from where they lie.  A
  * message is a header and its bytes.  Where rsockets have no epoll, rpoll() serves.
  */
@@ -205,8 +205,6 @@ static int add_conn(struct perf_net *net, int fd, uint32_t *index)
 	if (!c->out || !c->in)
 		return -ENOMEM;
 	S(setsockopt)(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	if (S(fcntl)(fd, F_SETFL, O_NONBLOCK))
-		return complain("O_NONBLOCK");
 	return watch(net, fd, i, EPOLLIN, EPOLL_CTL_ADD);
 }
 
@@ -295,7 +293,7 @@ static int tell_sent(struct perf_net *net, uint32_t conn, uint64_t tag)
 /* Bytes that the socket took, 0 when it is full. */
 static ssize_t put(struct perf_net *net, struct conn *c, const void *bytes, uint64_t len)
 {
-	ssize_t n = S(send)(c->fd, bytes, len, MSG_NOSIGNAL);
+	ssize_t n = S(send)(c->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR ? 0 : -errno;
@@ -466,7 +464,7 @@ static int read_in(struct perf_net *net, uint32_t index)
 	memmove(c->in, c->in + c->in_at, c->in_end - c->in_at);
 	c->in_end -= c->in_at;
 	c->in_at = 0;
-	n = S(recv)(c->fd, c->in + c->in_end, IN_BYTES - c->in_end, 0);
+	n = S(recv)(c->fd, c->in + c->in_end, IN_BYTES - c->in_end, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
 		return 0;
 	if (n <= 0) {
@@ -519,6 +517,13 @@ static int take_conn(struct perf_net *net, struct perf_event *ev)
 }
 
 #ifdef PERF_RSOCKETS
+/* A client with one connection blocks in a read, which takes less than rpoll(). */
+static bool may_block(const struct perf_net *net, uint64_t deadline_ns)
+{
+	return !net->o.server && net->nr_conns == 1 && net->conns[0].fd >= 0 && !net->o.poll &&
+	       !net->conns[0].wants_out && !deadline_ns;
+}
+
 static int wait_any(struct perf_net *net, uint64_t deadline_ns, uint32_t *index)
 {
 	static struct pollfd fds[CONNS_MAX + 1];
@@ -526,7 +531,12 @@ static int wait_any(struct perf_net *net, uint64_t deadline_ns, uint32_t *index)
 	uint64_t now = perf_now_ns();
 	int i, n = 0, ms = -1;
 	uint32_t c;
+	char byte;
 
+	if (may_block(net, deadline_ns)) {
+		*index = 0;
+		return rrecv(net->conns[0].fd, &byte, 1, MSG_PEEK) < 0 && errno == EINTR ? -EINTR : 1;
+	}
 	for (c = 0; c < net->nr_conns; c++) {
 		if (net->conns[c].fd < 0)
 			continue;

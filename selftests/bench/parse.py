@@ -116,11 +116,12 @@ def engine(text, what):
     if what == 'streams':
         return {'streams': (positive(got['ratio'][0], 'ratio'), 'x'), 'streams_bw': got['bw']}
     positive(got['bw'][0], 'bw')
-    return {name: got[name] for name in ('bw', 'rate', 'cpu')}
+    return {what: got[what], f'{what}_cpu': got['cpu']}
 
 
 def read(form, text, what):
-    """{what: (value, unit)} of a program's output."""
+    """{figure: (value, unit)} of a program's output: WHAT, and what belongs to it."""
     if form == 'engine':
         return engine(text, what)
-    return {'perftest-bw': perftest_bw, 'perftest-lat': perftest_lat, 'ucx': ucx, 'fi': fi, 'cmtime': cmtime}[form](text)
+    found = {'perftest-bw': perftest_bw, 'perftest-lat': perftest_lat, 'ucx': ucx, 'fi': fi, 'cmtime': cmtime}[form](text)
+    return {name: value for name, value in found.items() if name.split('_')[0] == what}
