@@ -110,6 +110,8 @@ def engine(text, what):
     if what == 'lat' or what == 'connect':
         return {what: (positive(got['mean'][0], 'mean'), 'us'),
                 **{f'{what}_{q}': got[q] for q in ('p50', 'p99') if q in got}}
+    if what.endswith('-capacity'):
+        return {what: (positive(got['ops'][0], 'achieved_ops'), '1/s')}
     if what in ('fetch', 'push'):
         positive(got['ops'][0], 'achieved_ops')
         return {f'{what}_{name}': got[name] for name in ('mean', 'p50', 'p99', 'p99.9', 'cpu', 'ops') if name in got}

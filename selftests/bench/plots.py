@@ -26,7 +26,7 @@ def bars(rows, title, unit):
             'plot $d using 1:2:xtic(5) with boxes notitle, $d using 1:2:3:4 with yerrorbars notitle\n')
 
 
-def curves(rows, bench, title):
+def curves(rows, title):
     """One line for each subject, over the load."""
     text, plots = '', []
     for n, subject in enumerate(sorted({r['subject'] for r in rows})):
@@ -34,7 +34,7 @@ def curves(rows, bench, title):
                         for r in rows if r['subject'] == subject)
         text += f'$d{n} << END\n' + '\n'.join(' '.join(map(str, p)) for p in points) + '\nEND\n'
         plots.append(f'$d{n} using 1:2:3:4 with yerrorlines title {quoted(subject)}')
-    return (f'set title {quoted(title)}\nset xlabel "per cent of what TCP can do"\nset ylabel "us"\nset yrange [0:*]\n'
+    return (f'set title {quoted(title)}\nset xlabel "per cent of what both can do"\nset ylabel "us"\nset yrange [0:*]\n'
             f'set xrange [0:100]\nset key top left\n{text}plot ' + ', '.join(plots) + '\n')
 
 
@@ -52,9 +52,10 @@ def draw(rows, out):
         if mine:
             scripts[bench] = bars(mine, title, unit)
     for bench, title in OPEN:
-        mine = [r for r in have if r['bench'].startswith(bench + ' at ')]
-        if mine:
-            scripts[bench] = curves(mine, bench, title)
+        sizes = {r['size'] for r in have if r['bench'].startswith(bench + ' at ')}
+        for size in sizes:
+            mine = [r for r in have if r['bench'].startswith(bench + ' at ') and r['size'] == size]
+            scripts[f'{bench}_{size}'] = curves(mine, f'{title}, {size} bytes')
     for name, script in scripts.items():
         path = os.path.join(out, name + '.png')
         text = f'set terminal png size 1200,700\nset output "{path}"\nset grid ytics\n{script}'

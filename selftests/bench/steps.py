@@ -18,9 +18,9 @@ PROGRAMS = {'dmastream': f'{TOOLS}/dmsperf', 'tcp': f'{BENCH}/perf-tcp', 'rsocke
 # how many messages: a few tenths of a second of guest time each; whole post lists
 COUNT = {64: 6400, 4096: 4000, 65536: 800, MIB: 80}
 POLLS = 50      # of two programs that poll: each takes the CPU for a time slice a turn
-LOADS = (30, 50, 70, 90)        # per cent of TCP's capacity
-FETCH = 65536
-PUSH = MIB                      # of each of PUSHERS processes at once
+LOADS = (30, 50, 70, 90)        # per cent of the lower one of the capacities
+FETCH = (4096, 65536)
+PUSH = (MIB,)                   # of each of PUSHERS processes at once
 PUSHERS = 16
 
 
@@ -45,6 +45,8 @@ def verbs(subject, what, size, program, *extra, streams=1):
     common = [program, '-R', '-s', str(size), '-n', str(1500 if lat else COUNT[size]), '-F', *extra]
     return {'subject': subject, 'what': what, 'size': size, 'streams': streams, 'setup': '',
             'form': 'perftest-lat' if lat else 'perftest-bw',
+            # what polls takes half of the one CPU from the NIC's emulation, unless it is asked not to
+            'nice': '-e' not in extra,
             'server': common, 'client': [*common, '--source_ip', '@A', '@B']}
 
 
@@ -63,11 +65,11 @@ def bandwidth(sizes):
                 verbs('ib_send_bw -e', 'bw', size, 'ib_send_bw', '-e'),
                 flow('tcp', 'bw', size, 'plain'),
                 dict(flow('tcp', 'bw', size, 'offloads'), subject='tcp, offloads'),
-                flow('rsockets', 'bw', size),
                 uct('bw', size, COUNT[size], 'put_bw', '-D', 'zcopy'),
                 # its longest message is 1 MiB with our tag in it
                 engine('rds', 'bw', size, 1, ['bw', '-s', min(size, MIB - 8), '-n', COUNT[size]], 'rds')]
-    return out
+    # last: rpoll() may sleep for ever, which costs a time limit
+    return out + [flow('rsockets', 'bw', size) for size in sizes]
 
 
 def rate():
@@ -88,13 +90,13 @@ def latency():
     return [engine('dmastream', 'lat', 64, 1, ['lat', '-s', 64, *n]),
             verbs('ib_send_lat -e', 'lat', 64, 'ib_send_lat', '-e'),
             engine('tcp', 'lat', 64, 1, ['lat', '-s', 64, *n], 'plain'),
-            engine('rsockets', 'lat', 64, 1, ['lat', '-s', 64, *n]),
             engine('rds', 'lat', 64, 1, ['lat', '-s', 64, *n], 'rds'),
             uct('lat', 64, POLLS, 'am_lat'),
             {'subject': 'libfabric verbs;ofi_rxm', 'what': 'lat', 'size': 64, 'streams': 1, 'setup': '', 'form': 'fi',
              'env': {'FI_UNIVERSE_SIZE': '4'},
              'server': ['fi_pingpong', '-e', 'rdm', '-p', 'verbs;ofi_rxm', '-d', 'rxe-b', '-I', str(POLLS), '-S', '64'],
-             'client': ['fi_pingpong', '-e', 'rdm', '-p', 'verbs;ofi_rxm', '-d', 'rxe-a', '-I', str(POLLS), '-S', '64', '@B']}]
+             'client': ['fi_pingpong', '-e', 'rdm', '-p', 'verbs;ofi_rxm', '-d', 'rxe-a', '-I', str(POLLS), '-S', '64', '@B']},
+            engine('rsockets', 'lat', 64, 1, ['lat', '-s', 64, *n])]
 
 
 def connect():
@@ -109,28 +111,24 @@ def streams():
                    server=('--smalls', '4096'))]
 
 
-def fetch(rates):
-    """RATES: operations a second, which are parts of what TCP can do; None: measure that."""
-    if rates is None:
-        return [engine('tcp', 'fetch', FETCH, 4, ['fetch', '-s', FETCH, '-q', 4, '-n', 800, '--load', 'none'], 'plain')]
-    out = []
-    for load, rate_ in rates:
-        for subject in ('tcp', 'dmastream'):
-            step = engine(subject, 'fetch', FETCH, 4,
-                          ['fetch', '-s', FETCH, '-q', 4, '-n', 2000, '--arrivals', 'gamma', '--rate', f'{rate_:.1f}'], 'plain')
-            out.append(dict(step, load=load))
-    return out
+def fetch(size, rates):
+    """RATES: pairs of per cent and operations a second; None: what each can do."""
+    count = {4096: 4000, 65536: 2000}[size]
+    common = ['fetch', '-s', size, '-q', 4]
+    return open_loop('fetch', size, 4, common, rates, count, ['--arrivals', 'gamma'])
 
 
-def push(rates):
-    common = ['push', '--procs', PUSHERS, '-s', PUSH]
-    if rates is None:
-        return [engine('tcp', 'push', PUSH, PUSHERS, [*common, '-n', 8, '--load', 'none'], 'plain')]
+def push(size, rates):
+    return open_loop('push', size, PUSHERS, ['push', '--procs', PUSHERS, '-s', size], rates, 64, [])
+
+
+def open_loop(what, size, streams_, common, rates, count, extra):
     out = []
-    for load, rate_ in rates:
+    for load, rate_ in rates or [(None, None)]:
         for subject in ('tcp', 'dmastream'):
-            step = engine(subject, 'push', PUSH, PUSHERS, [*common, '-n', 64, '--rate', f'{rate_:.1f}'], 'plain')
-            out.append(dict(step, load=load))
+            how = ['-n', count, *extra, '--rate', f'{rate_:.1f}'] if rates else ['-n', max(count // 4, 8), '--load', 'none']
+            step = engine(subject, what, size, streams_, [*common, *how], 'plain')
+            out.append(dict(step, load=load) if rates else dict(step, what=f'{what}-capacity'))
     return out
 
 
@@ -138,4 +136,4 @@ GROUPS = {'bw': lambda quick: bandwidth([65536, MIB] if quick else [4096, 65536,
           'rate': lambda quick: rate(), 'lat': lambda quick: latency(), 'connect': lambda quick: connect(),
           'streams': lambda quick: streams()}
 # these need a capacity first
-OPEN = {'fetch': fetch, 'push': push}
+OPEN = {'fetch': (fetch, FETCH), 'push': (push, PUSH)}
