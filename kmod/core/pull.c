@@ -132,7 +132,7 @@ static bool pullq_due(const struct dms_pullq *q, struct dms_pullq_node *n, u64 n
 	if (waited < 0) {
 		/* The clock went back: it waits from here. */
 		n->since = now;
-		waited = 0;
+		return false;
 	}
 	return (u64)waited >= q->age_ns;
 }

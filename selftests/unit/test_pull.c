@@ -122,6 +122,8 @@ TEST(pullq_ages)
 		now++;
 		dms_pullq_grant(&q, &none, now);
 		EXPECT_EQ(old.class, class - 1);
+		EXPECT_TRUE(dms_link_empty(&q.class[class]));
+		EXPECT_FALSE(dms_link_empty(&q.class[class - 1]));
 		dms_pullq_grant(&q, &none, now);
 		EXPECT_EQ(old.class, class - 1);
 	}
@@ -153,6 +155,16 @@ TEST(pullq_clock_back)
 	/* stands still: nobody ages, and all goes on */
 	dms_window_put(&none, 1);
 	EXPECT_TRUE(dms_pullq_grant(&q, &none, 5 + PULL_AGE) == &n);
+
+	/* no age at all: one class at each call, but not when the clock went back */
+	dms_pullq_init(&q, 0);
+	dms_pullq_add(&q, &n, 1 << 20, 2, 7);
+	dms_window_put(&none, 1);
+	EXPECT_TRUE(dms_window_take(&none, 1));
+	dms_pullq_grant(&q, &none, 6);
+	EXPECT_EQ(n.class, 4);
+	dms_pullq_grant(&q, &none, 6);
+	EXPECT_EQ(n.class, 3);
 }
 
 TEST(pullq_pieces)
