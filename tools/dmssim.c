@@ -34,14 +34,15 @@ static const char usage_text[] =
 "      --segment=SIZE    that one key opens (default 1m)\n"
 "      --quantum=SIZE    of a stream's turn (default 64k)\n"
 "      --depth=F:C:B     receives: floor and ceiling of a queue pair, budget of a host\n"
-"      --rate=GBIT       of a link (default 100)\n"
+"      --rate=GBIT       of a link, or with m Mbit/s (default 100)\n"
 "      --prop=NS         of a link (default 1000)\n"
 "      --host-delay=NS   until a host reacts (default 1000)\n"
 "      --buffer=SIZE     of the switch (default 16m)\n"
-"      --pfc=P           off, static:SIZE, or dynamic:N, of what is free 1/2^N\n"
-"                        (default dynamic:3)\n"
+"      --pfc=P           off, static:SIZE, dynamic:N (of what is free 1/2^N; default\n"
+"                        dynamic:3), or queue:SIZE, as the bed's simulated NIC\n"
 "      --ecn=SIZE        marks above such a queue; counted only (default off)\n"
 "      --mtu=BYTES       256 to 8192 (default 4096)\n"
+"      --head=BYTES      of each packet besides (default 82)\n"
 "      --seed=N          (default 1)\n"
 "      --csv=FILE        a row for each message\n"
 "      --series=FILE     a row every --every=NS (default 10000): buffer, pauses, budget\n"
@@ -55,7 +56,7 @@ enum {
 	OPT_WORKLOAD = 256, OPT_BACKLOG, OPT_STREAMS, OPT_WEIGHTS, OPT_SERVERS, OPT_WINDOW,
 	OPT_FLOOR, OPT_CAP, OPT_TARGET, OPT_STEP, OPT_BUDGET, OPT_AGE, OPT_SEGMENT,
 	OPT_QUANTUM, OPT_DEPTH,
-	OPT_RATE, OPT_PROP, OPT_HOST_DELAY, OPT_BUFFER, OPT_PFC, OPT_ECN, OPT_MTU, OPT_SEED,
+	OPT_RATE, OPT_PROP, OPT_HOST_DELAY, OPT_BUFFER, OPT_PFC, OPT_ECN, OPT_MTU, OPT_HEAD, OPT_SEED,
 	OPT_CSV, OPT_SERIES, OPT_EVERY, OPT_JSON,
 };
 
@@ -87,6 +88,7 @@ static const struct option long_opts[] = {
 	{ "pfc", required_argument, NULL, OPT_PFC },
 	{ "ecn", required_argument, NULL, OPT_ECN },
 	{ "mtu", required_argument, NULL, OPT_MTU },
+	{ "head", required_argument, NULL, OPT_HEAD },
 	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "csv", required_argument, NULL, OPT_CSV },
 	{ "series", required_argument, NULL, OPT_SERIES },
@@ -194,14 +196,22 @@ static bool parse_pattern(const char *text, struct sim_opts *o)
 	return false;
 }
 
-/* Bits per second to ps per byte: exact for 1, 10, 25, 40, 50, 100, 200, 400 and 800 Gb/s. */
+/* Bits per second to ps per byte, where that is a whole number: 25, 40, 100, 400 Gbit/s. */
 static bool parse_rate(const char *text, struct sim_opts *o)
 {
-	uint32_t gbit;
+	unsigned long long v;
+	char *end;
 
-	if (!parse_u32(text, 1, 800, &gbit) || 8000 % gbit)
+	if (*text < '0' || *text > '9')
 		return false;
-	o->fabric.ps_per_byte = 8000 / gbit;
+	v = strtoull(text, &end, 10);
+	if (!*end && v <= 800)
+		v *= 1000;
+	else if (strcmp(end, "m"))
+		return false;
+	if (!v || v > 800000 || 8000000 % v)
+		return false;
+	o->fabric.ps_per_byte = 8000000 / v;
 	return true;
 }
 
@@ -248,6 +258,8 @@ static bool parse_pfc(const char *text, struct sim_fabric_conf *f)
 		f->pfc = SIM_PFC_OFF;
 	else if (!strncmp(text, "static:", 7) && parse_all(text + 7, 1, 1 << 30, &f->pfc_bytes))
 		f->pfc = SIM_PFC_STATIC;
+	else if (!strncmp(text, "queue:", 6) && parse_all(text + 6, 1, 1 << 30, &f->pfc_bytes))
+		f->pfc = SIM_PFC_QUEUE;
 	else if (!strncmp(text, "dynamic:", 8) && parse_u32(text + 8, 0, 20, &f->pfc_shift))
 		f->pfc = SIM_PFC_DYNAMIC;
 	else
@@ -297,6 +309,8 @@ static bool parse_fabric(int c, const char *arg, struct sim_opts *o)
 		       parse_all(arg, 1, 1ULL << 40, &o->fabric.ecn);
 	case OPT_MTU:
 		return parse_u32(arg, 256, 8192, &o->fabric.mtu);
+	case OPT_HEAD:
+		return parse_u32(arg, 1, 1024, &o->fabric.head);
 	default:
 		return false;
 	}
@@ -435,6 +449,7 @@ static void defaults(struct sim_opts *o)
 	o->fabric = (struct sim_fabric_conf) {
 		.hosts = 17, .ps_per_byte = 80, .prop_ps = 1000 * SIM_PS_PER_NS,
 		.buffer = 16 << 20, .pfc = SIM_PFC_DYNAMIC, .pfc_shift = 3, .mtu = 4096,
+		.head = SIM_PKT_HEAD,
 	};
 	o->host = (struct sim_host_conf) {
 		.window = { .floor = 65536, .cap = 16 << 20, .target_ns = 25000, .step = 65536 },

@@ -84,22 +84,64 @@ static void nic_resume(void *obj, void *arg)
 	nic_run(nic);
 }
 
+static void port_pause(struct sim_port *port)
+{
+	struct sim_fabric *f = port->fabric;
+
+	port->pausing = true;
+	f->pauses++;
+	sim_after(f->events, f->conf.prop_ps, nic_pause, &f->nic[port->host], NULL);
+}
+
+static void port_resume(struct sim_port *port)
+{
+	struct sim_fabric *f = port->fabric;
+
+	port->pausing = false;
+	sim_after(f->events, f->conf.prop_ps, nic_resume, &f->nic[port->host], NULL);
+}
+
 /* A packet of @port's host came, or left the buffer: stop the host, or let it go on? */
 static void pfc_check(struct sim_port *port)
 {
 	struct sim_fabric *f = port->fabric;
-	uint64_t most, slack = 2ULL * (f->conf.mtu + SIM_PKT_HEAD);
+	uint64_t most, slack = 2ULL * (f->conf.mtu + f->conf.head);
 
-	if (f->conf.pfc == SIM_PFC_OFF)
+	if (f->conf.pfc != SIM_PFC_STATIC && f->conf.pfc != SIM_PFC_DYNAMIC)
 		return;
 	most = pfc_threshold(f);
-	if (!port->pausing && port->held > most) {
-		port->pausing = true;
-		f->pauses++;
-		sim_after(f->events, f->conf.prop_ps, nic_pause, &f->nic[port->host], NULL);
-	} else if (port->pausing && (!port->held || port->held + slack <= most)) {
-		port->pausing = false;
-		sim_after(f->events, f->conf.prop_ps, nic_resume, &f->nic[port->host], NULL);
+	if (!port->pausing && port->held > most)
+		port_pause(port);
+	else if (port->pausing && (!port->held || port->held + slack <= most))
+		port_resume(port);
+}
+
+/* @from's packet came into the queue of @to. */
+static void queue_grew(struct sim_port *from, struct sim_port *to)
+{
+	const struct sim_fabric_conf *conf = &to->fabric->conf;
+
+	if (conf->pfc != SIM_PFC_QUEUE || from->pausing || to->queued < conf->pfc_bytes)
+		return;
+	from->pausing_for = to;
+	to->stopped++;
+	port_pause(from);
+}
+
+/* One has left it. */
+static void queue_shrank(struct sim_port *to)
+{
+	struct sim_fabric *f = to->fabric;
+	uint32_t i;
+
+	if (!to->stopped || to->queued > f->conf.pfc_bytes / 2)
+		return;
+	for (i = 0; i < f->conf.hosts && to->stopped; i++) {
+		if (f->port[i].pausing_for != to)
+			continue;
+		f->port[i].pausing_for = NULL;
+		to->stopped--;
+		port_resume(&f->port[i]);
 	}
 }
 
@@ -110,7 +152,7 @@ static void host_hears(void *obj, void *arg)
 	struct sim_job *job = pkt->job;
 	bool last = pkt->last;
 
-	nic->in_payload += pkt->wire - SIM_PKT_HEAD;
+	nic->in_payload += pkt->wire - nic->fabric->conf.head;
 	pkt_put(nic->fabric, pkt);
 	if (last)
 		job->arrived(job);
@@ -128,6 +170,7 @@ static void port_sent(void *obj, void *arg)
 	from = &f->port[pkt->job->from];
 	from->held -= pkt->wire;
 	pfc_check(from);
+	queue_shrank(port);
 	sim_after(f->events, f->conf.prop_ps, host_hears, &f->nic[port->host], pkt);
 	port_run(port);
 }
@@ -169,6 +212,7 @@ static void switch_hears(void *obj, void *arg)
 		to->queued_max = to->queued;
 	fifo_add(&to->queue, pkt);
 	pfc_check(from);
+	queue_grew(from, to);
 	port_run(to);
 }
 
@@ -235,7 +279,7 @@ static void nic_run(struct sim_nic *nic)
 		payload = f->conf.mtu;
 	pkt = pkt_get(f);
 	pkt->job = job;
-	pkt->wire = payload + SIM_PKT_HEAD;
+	pkt->wire = payload + f->conf.head;
 	job->sent += payload;
 	pkt->last = job->sent == job->bytes;
 	nic->out_payload += payload;
@@ -304,10 +348,10 @@ void sim_fabric_free(struct sim_fabric *f)
 uint64_t sim_idle_ps(const struct sim_fabric_conf *conf, uint32_t bytes)
 {
 	uint64_t packets = bytes ? ((uint64_t)bytes + conf->mtu - 1) / conf->mtu : 1;
-	uint64_t wire = bytes + packets * SIM_PKT_HEAD;
+	uint64_t wire = bytes + packets * conf->head;
 	uint32_t again = packets > 1 ? conf->mtu : bytes;
 
-	return (wire + again + SIM_PKT_HEAD) * conf->ps_per_byte + 2 * conf->prop_ps;
+	return (wire + again + conf->head) * conf->ps_per_byte + 2 * conf->prop_ps;
 }
 
 uint64_t sim_paused_ps(const struct sim_fabric *f)

@@ -9,7 +9,8 @@
  * buffer; what a port has brought in and is still there is counted by port.  When
  * that is over a threshold the port's host is paused (IEEE 802.1Qbb): a bound of its
  * own (static), or a share of what is free in the buffer (dynamic; Choudhury and
- * Hahne, 1998).  What comes until the pause takes effect is put beside the shared
+ * Hahne, 1998).  Or, as the simulated NIC of selftests/hwsim does, whoever sends to a
+ * queue that is over a bound is paused until it is half that.  What comes until the pause takes effect is put beside the shared
  * buffer (headroom).  Packets above a length of queue are marked (ECN): counted, and
  * nothing reacts, as the module never sees a mark.
  *
@@ -24,13 +25,14 @@
 
 #include "dmssim_event.h"
 
-/* Of each packet, in bytes: Ethernet 18, IPv4 20, UDP 8, BTH 12, ICRC 4, preamble and gap 20 */
+/* Bytes of heads: Ethernet 18, IPv4 20, UDP 8, BTH 12, ICRC 4, preamble and gap 20 */
 #define SIM_PKT_HEAD	82
 
 enum sim_pfc {
 	SIM_PFC_OFF,		/* what does not fit is lost: the run ends */
 	SIM_PFC_STATIC,
 	SIM_PFC_DYNAMIC,
+	SIM_PFC_QUEUE,		/* as selftests/hwsim: by the queue that packets go to */
 };
 
 struct sim_fabric_conf {
@@ -39,10 +41,11 @@ struct sim_fabric_conf {
 	uint64_t	prop_ps;	/* of one link */
 	uint64_t	buffer;		/* bytes */
 	enum sim_pfc	pfc;
-	uint64_t	pfc_bytes;	/* static */
+	uint64_t	pfc_bytes;	/* static, queue */
 	uint32_t	pfc_shift;	/* dynamic: what is free, shifted right by it */
 	uint64_t	ecn;		/* bytes; 0: no marks */
 	uint32_t	mtu;		/* payload of a packet */
+	uint32_t	head;		/* and what else it has on the wire */
 };
 
 /* Something that a queue pair sends, in packets. */
@@ -90,6 +93,8 @@ struct sim_port {
 	struct sim_fifo	queue;		/* to the host */
 	bool		busy;
 	bool		pausing;	/* its host was told to stop */
+	struct sim_port	*pausing_for;	/* whose queue it was told for */
+	uint32_t	stopped;	/* hosts that were told for this port's queue */
 	uint64_t	queued;		/* bytes to the host */
 	uint64_t	held;		/* bytes that came from the host and are in the buffer */
 	uint64_t	queued_max;

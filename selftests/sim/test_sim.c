@@ -29,6 +29,7 @@ static struct sim_opts plain(uint32_t hosts, uint32_t size)
 		.fabric = {
 			.hosts = hosts, .ps_per_byte = 80, .prop_ps = 1000000,
 			.buffer = 16 << 20, .pfc = SIM_PFC_DYNAMIC, .pfc_shift = 3, .mtu = 4096,
+			.head = SIM_PKT_HEAD,
 		},
 		.host = {
 			.window = { .floor = 65536, .cap = 16 << 20, .target_ns = 25000,
@@ -263,6 +264,32 @@ static void test_pauses(void)
 	result("16 to 1: the budget prevents the pauses that there are without it", !bad);
 }
 
+/* Other rules of pausing: all bytes come through, and the queue stays where it says. */
+static void test_pfc_rules(void)
+{
+	struct sim_opts o = plain(17, 1 << 20);
+	struct sim_run r;
+	uint32_t bad = 0;
+
+	no_control(&o);
+	o.load.messages = 3;
+	o.fabric.pfc = SIM_PFC_STATIC;
+	o.fabric.pfc_bytes = 100000;
+	bad += sim_run(&r, &o);
+	/* two propagation delays and three packets more, from each */
+	bad += !r.fabric.pauses || r.fabric.used_max > 16 * (100000 + 25000 + 3 * 4178);
+	bad += r.fabric.used_max < 16 * 100000;
+	sim_run_free(&r);
+
+	o.fabric.pfc = SIM_PFC_QUEUE;
+	o.fabric.pfc_bytes = 1000000;
+	bad += sim_run(&r, &o);
+	bad += !r.fabric.pauses || r.fabric.used_max > 1000000 + 16 * (25000 + 3 * 4178);
+	bad += r.fabric.used_max < 1000000;
+	sim_run_free(&r);
+	result("queues stay within what pauses allow", !bad);
+}
+
 /* Small messages are not pulled: the window alone holds them. */
 static void test_window(void)
 {
@@ -486,6 +513,7 @@ int main(void)
 	test_halves();
 	test_md1();
 	test_pauses();
+	test_pfc_rules();
 	test_window();
 	test_short_first();
 	test_fair();
