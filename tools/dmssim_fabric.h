@@ -10,9 +10,10 @@
  * that is over a threshold the port's host is paused (IEEE 802.1Qbb): a bound of its
  * own (static), or a share of what is free in the buffer (dynamic; Choudhury and
  * Hahne, 1998).  Or, as the simulated NIC of selftests/hwsim does, whoever sends to a
- * queue that is over a bound is paused until it is half that.  What comes until the pause takes effect is put beside the shared
- * buffer (headroom).  Packets above a length of queue are marked (ECN): counted, and
- * nothing reacts, as the module never sees a mark.
+ * queue that is over a bound is paused until it is half that.  What comes until the
+ * pause takes effect is put beside the shared buffer (headroom).  Packets above a
+ * length of queue are marked (ECN): counted, and nothing reacts, as the module never
+ * sees a mark.
  *
  * A NIC sends packets of its queues, which stand for both sides of its queue
  * pairs, by turns.

@@ -75,12 +75,11 @@ int dms_depth_join(struct dms_depth_nic *nic, struct dms_depth *q, u32 floor, u3
 {
 	dms_link_init(&q->link);
 	q->floor = 0;
-	q->ceil = 0;
 	q->above = 0;
 	q->asked = 0;
 	q->recall = 0;
 	q->used = 0;
-	q->seen_ns = 0;
+	/* seen_ns: the first packet sets it, before anything can be above the floor */
 	if (!floor || floor > ceil || ceil > DMS_DEPTH_BUDGET_MAX)
 		return -EINVAL;
 	if (floor > nic->budget - nic->floors)

@@ -52,6 +52,8 @@ TEST(depth_grow)
 	dms_depth_nic_init(&nic, 1000, 8);
 	EXPECT_EQ(dms_depth_join(&nic, &a, 8, 64), 0);
 	EXPECT_EQ(dms_depth_join(&nic, &b, 8, 64), 0);
+	depth_use(&b, 3, 1);
+	EXPECT_EQ(dms_depth_grow(&nic, &b), 0);		/* begins with nothing used */
 	EXPECT_EQ(dms_depth_grow(&nic, &a), 0);		/* used nothing */
 	depth_use(&a, 3, 1);
 	EXPECT_EQ(dms_depth_grow(&nic, &a), 0);		/* less than half */
