@@ -36,6 +36,7 @@ TEST(depth_join)
 
 	dms_depth_nic_init(&nic, U32_MAX, 0);
 	EXPECT_EQ(nic.budget, DMS_DEPTH_BUDGET_MAX);
+	EXPECT_EQ(dms_depth_join(&nic, &big, 1, DMS_DEPTH_BUDGET_MAX), 0);
 }
 
 static void depth_use(struct dms_depth *q, u32 packets, u64 now)
@@ -109,7 +110,7 @@ TEST(depth_threshold_holds)
 TEST(depth_victims)
 {
 	struct dms_depth_nic nic;
-	struct dms_depth a, b, c;
+	struct dms_depth a, b, c, d;
 	u32 count = 77, i;
 
 	dms_depth_nic_init(&nic, 100, 0);
@@ -146,7 +147,7 @@ TEST(depth_victims)
 		dms_depth_grow(&nic, &b);
 	}
 	EXPECT_EQ(b.above, 56);
-	EXPECT_EQ(dms_depth_join(&nic, &a, 7, 100), 0);
+	EXPECT_EQ(dms_depth_join(&nic, &d, 7, 100), 0);
 	EXPECT_EQ(dms_depth_free(&nic), 7);
 	EXPECT_TRUE(dms_depth_victim(&nic, 5001, DEPTH_IDLE, &count) == &b);
 	EXPECT_EQ(count, 56 - 28);
@@ -154,8 +155,14 @@ TEST(depth_victims)
 	depth_use(&b, 100, 5000);
 	EXPECT_EQ(dms_depth_grow(&nic, &b), 0);
 	dms_depth_leave(&nic, &b);
+	EXPECT_TRUE(dms_link_empty(&nic.rich));
 	EXPECT_TRUE(!dms_depth_victim(&nic, 1 << 20, DEPTH_IDLE, &count));
 	EXPECT_EQ(nic.above, 0);
+	/* what it had is gone, and is not given back once more */
+	dms_depth_back(&nic, &b, 1);
+	dms_depth_leave(&nic, &b);
+	EXPECT_EQ(nic.above, 0);
+	EXPECT_EQ(nic.floors, 27);
 }
 
 /* The search looks at a few, and goes on where it stopped. */
