@@ -103,7 +103,7 @@ help:
 	@echo 'make shell KERNEL=6.12 NODES=2        a prompt on each'
 	@echo
 	@echo 'make check               everything below; ends with "N passed, N failed, N skipped"'
-	@echo 'make lint unit kunit selftest         a part of it (ARGS=--quick: the short way)'
+	@echo 'make lint unit kunit selftest         a part of it (ARGS=--full: all of the plan)'
 	@echo 'make debug-kernel        build the debug kernel ahead of its first use (10 min, cached)'
 	@echo 'make packages            install all Debian packages that any of this needs'
 	@echo
