@@ -129,12 +129,13 @@ static bool group_read(struct dms_group *group, struct dms_landing *l, u32 *pend
 	return ok;
 }
 
-/*
- * release: with the acquire load of the head in dmastream_group_space(); the
- * process may write the entries again only after we have read them
- */
+/* What was read is the process's again. */
 static void group_consumed(struct dms_group *group)
 {
+	/*
+	 * release: with the acquire load of the head in dmastream_group_space();
+	 * the process may write the entries again only after we have read them
+	 */
 	smp_store_release(&group_shared(group)->head, group->head);
 }
 
