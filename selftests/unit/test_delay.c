@@ -136,8 +136,8 @@ TEST(delay_adds_up)
 	EXPECT_EQ(w.limit, 10000);
 	dms_delay_sample(&d, &w, 4000, 0, 2);
 	EXPECT_EQ(w.limit, 10100);
-	dms_delay_sample(&d, &w, 10000, 0, 3);
-	EXPECT_EQ(w.limit, 10100);	/* 100 less than the window now */
+	dms_delay_sample(&d, &w, 10099, 0, 3);
+	EXPECT_EQ(w.limit, 10100);	/* one less than the window now */
 	dms_delay_sample(&d, &w, 1, DELAY_TARGET * 3, 1 << 20);
 	EXPECT_EQ(w.limit, 5050);
 	dms_delay_sample(&d, &w, 5049, 0, 1 << 20);
@@ -225,6 +225,7 @@ TEST(delay_smoothed)
 	u32 i;
 
 	dms_delay_init(&d, &w, &delay_conf);
+	EXPECT_EQ(d.delay_ns, 0);
 	dms_delay_sample(&d, &w, 1, 8000, 1);
 	EXPECT_EQ(d.delay_ns, 8000);
 	dms_delay_sample(&d, &w, 1, 16000, 1);

@@ -128,8 +128,12 @@ TEST(depth_victims)
 	EXPECT_EQ(count, 10);
 	EXPECT_EQ(dms_depth_now(&a), 10);
 	EXPECT_TRUE(!dms_depth_victim(&nic, 100 + DEPTH_IDLE, DEPTH_IDLE, &count));
+	/* busy again: not as long as it is asked */
+	depth_use(&a, 100, 200);
+	EXPECT_EQ(dms_depth_grow(&nic, &a), 0);
 	dms_depth_recall(&a, 10);
 	for (i = 0; i < 10; i++) {
+		EXPECT_FALSE(dms_link_empty(&a.link));
 		EXPECT_FALSE(dms_depth_packet(&a, 300));
 		dms_depth_back(&nic, &a, 1);
 		EXPECT_EQ(dms_depth_now(&a), 10);
@@ -170,16 +174,23 @@ TEST(depth_victim_rotates)
 {
 	static struct dms_depth q[DMS_DEPTH_LOOKS + 4];
 	struct dms_depth_nic nic;
-	u32 i, count;
+	u32 i, idle, count;
 
-	dms_depth_nic_init(&nic, 10000, 0);
-	for (i = 0; i < ARRAY_SIZE(q); i++) {
-		EXPECT_EQ(dms_depth_join(&nic, &q[i], 2, 4), 0);
-		depth_use(&q[i], 2, i == DMS_DEPTH_LOOKS ? 0 : 5000);
-		EXPECT_EQ(dms_depth_grow(&nic, &q[i]), 2);
+	for (idle = DMS_DEPTH_LOOKS - 1; idle <= DMS_DEPTH_LOOKS; idle++) {
+		test_row(idle);
+		dms_depth_nic_init(&nic, 10000, 0);
+		for (i = 0; i < ARRAY_SIZE(q); i++) {
+			EXPECT_EQ(dms_depth_join(&nic, &q[i], 2, 4), 0);
+			depth_use(&q[i], 2, i == idle ? 0 : 5000);
+			EXPECT_EQ(dms_depth_grow(&nic, &q[i]), 2);
+		}
+		/* one past the last that is looked at is found by the next search */
+		if (idle == DMS_DEPTH_LOOKS)
+			EXPECT_TRUE(!dms_depth_victim(&nic, 5000, DEPTH_IDLE, &count));
+		EXPECT_TRUE(dms_depth_victim(&nic, 5000, DEPTH_IDLE, &count) == &q[idle]);
+		/* all are idle when no time at all is asked for */
+		EXPECT_TRUE(dms_depth_victim(&nic, 5000, 0, &count) == &q[idle + 1]);
 	}
-	EXPECT_TRUE(!dms_depth_victim(&nic, 5000, DEPTH_IDLE, &count));
-	EXPECT_TRUE(dms_depth_victim(&nic, 5000, DEPTH_IDLE, &count) == &q[DMS_DEPTH_LOOKS]);
 }
 
 TEST(depth_empty_packets)
