@@ -45,8 +45,6 @@ def verbs(subject, what, size, program, *extra, streams=1):
     common = [program, '-R', '-s', str(size), '-n', str(1500 if lat else COUNT[size]), '-F', *extra]
     return {'subject': subject, 'what': what, 'size': size, 'streams': streams, 'setup': '',
             'form': 'perftest-lat' if lat else 'perftest-bw',
-            # what polls takes half of the one CPU from the NIC's emulation, unless it is asked not to
-            'nice': '-e' not in extra,
             'server': common, 'client': [*common, '--source_ip', '@A', '@B']}
 
 
