@@ -131,6 +131,8 @@ static void poller_sleep(struct dms_poller *p)
 	WRITE_ONCE(p->asleep, true);
 	wait_event_idle(p->wq, READ_ONCE(p->woken) || kthread_should_stop());
 	WRITE_ONCE(p->asleep, false);
+	/* its time to look begins now: it may have waited for a CPU for longer than that */
+	poller_arrived(p);
 }
 
 static int poller_run(void *data)

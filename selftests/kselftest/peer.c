@@ -88,8 +88,8 @@ static void end_groups(struct peer_end *e)
 struct peer_end *peer_end_new(const struct peer_cfg *cfg)
 {
 	struct peer_end *e = calloc(1, sizeof(*e));
-	/* what is soon on a slow kernel is later */
-	uint32_t poll_us = (peer_polled() ? 500 : cfg->poll_us) * kt_scale();
+	/* long enough for a thread that gets a CPU seldom */
+	uint32_t poll_us = peer_polled() ? 500000 : cfg->poll_us;
 	uint64_t land, size;
 
 	e->cfg = *cfg;

@@ -87,6 +87,11 @@ static bool sleeps(struct kt_ring *r)
 	return false;
 }
 
+static bool awake(struct kt_ring *r)
+{
+	return !flagged(r, DMASTREAM_RING_SQ_KICK);
+}
+
 /* The threads of a process: how many, and the id of the last one. */
 static int threads(int pid, int *tid)
 {
@@ -190,8 +195,11 @@ static void test_awake(void)
 	unsigned int i, n = kt_quick() ? 300 : 3000, lost = 0;
 	struct kt_ring r;
 
-	make_polled(ctx, &r, 16, 32, 4, 200000);
+	make_polled(ctx, &r, 16, 32, 4, 1000000);
 	kt_ok(flagged(&r, DMASTREAM_RING_SQ_KICK), "a new polled ring asks for a call");
+	lost += !one(&r, 1) + !one(&r, 2);
+	if (sysconf(_SC_NPROCESSORS_ONLN) > 1)
+		kt_ok(wait_until(awake, &r, 5000), "two submissions wake the thread");
 	enters = 0;
 	for (i = 0; i < n && !lost; i++)
 		lost += !one(&r, i);
