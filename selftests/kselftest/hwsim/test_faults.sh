@@ -21,7 +21,7 @@ rules=(
 	'ack-lose count=3' 'ack-delay us=20000'
 	'cqe-delay us=20000'
 	'verb name=alloc_pd errno=12' 'verb name=create_ah errno=12' 'verb name=create_ah errno=12 at=2'
-	'verb name=create_cq errno=12' 'verb name=create_qp errno=12' 'verb name=create_qp errno=12 at=2'
+	'verb name=create_qp errno=12' 'verb name=create_qp errno=12 at=2'
 	'verb name=modify_qp errno=22' 'verb name=modify_qp errno=22 at=3' 'verb name=alloc_mr errno=12'
 	'verb name=map_mr_sg errno=22' 'verb name=post_send errno=12' 'verb name=post_send errno=12 at=4'
 	'verb name=post_recv errno=12' 'verb name=post_recv errno=12 at=5'
