@@ -481,6 +481,22 @@ static int call_connect(struct dms_call *call)
 	return err;
 }
 
+/*
+ * A stream by handle, with a reference, when what was published for it before is
+ * submitted.  On a polled ring that may still be the poller's business: it would come
+ * after a request that the process made later.  What lacks a slot of the completion
+ * queue stays behind, as it does with ENTER.
+ */
+static struct dms_stream *call_stream(struct dms_call *call, u32 handle)
+{
+	struct dms_stream *stream = dms_ctx_stream(call->obj, handle);
+	struct dms_ring *ring = stream ? READ_ONCE(stream->ring) : NULL;
+
+	if (ring && ring->poller)
+		dms_ring_submit(ring, ring->sq_entries);
+	return stream;
+}
+
 static int call_shutdown(struct dms_call *call)
 {
 	struct dmastream_shutdown *arg = call->arg;
@@ -489,7 +505,7 @@ static int call_shutdown(struct dms_call *call)
 
 	if (arg->flags)
 		return -EINVAL;
-	stream = dms_ctx_stream(call->obj, arg->stream);
+	stream = call_stream(call, arg->stream);
 	if (!stream)
 		return -EBADF;
 	err = dms_stream_shutdown(stream);
@@ -516,6 +532,10 @@ static int call_close(struct dms_call *call)
 	case DMASTREAM_OBJ_STREAM:
 		if (arg->flags & ~DMASTREAM_CLOSE_FLAGS)
 			return -EINVAL;
+		stream = call_stream(call, arg->handle);
+		if (!stream)
+			return -EBADF;
+		dms_stream_put(stream);
 		stream = dms_ctx_del_stream(call->obj, arg->handle);
 		if (!stream)
 			return -EBADF;
@@ -548,7 +568,7 @@ static int call_cancel(struct dms_call *call)
 
 	if (arg->flags)
 		return -EINVAL;
-	stream = dms_ctx_stream(call->obj, arg->stream);
+	stream = call_stream(call, arg->stream);
 	if (!stream)
 		return -EBADF;
 	err = dms_stream_cancel(stream, arg->user_data);

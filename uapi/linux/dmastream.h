@@ -506,7 +506,8 @@ struct dmastream_connect {
  * @stream: in: handle
  * @flags: zero
  *
- * What was submitted before is delivered first.
+ * What was submitted before is delivered first; on a polled ring, what was
+ * published before.
  */
 struct dmastream_shutdown {
 	__u32		stream;
