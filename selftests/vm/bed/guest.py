@@ -46,6 +46,7 @@ class Guest:
         self.spec = spec
         self.node = node
         self.name = f'node{node}'
+        self.booted = False     # so far that our modules are next
         self.ready = False
         self.status = None      # of its command
         self.ended = False      # said the word at its end
