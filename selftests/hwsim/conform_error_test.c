@@ -306,13 +306,16 @@ static void conf_remote_local_key(struct kunit *test)
 	conf_wc(p, p->a.scq, 1, IB_WC_REM_OP_ERR);
 }
 
-/* What the port of @s has to send waits, or goes on; what comes to it is taken. */
+/*
+ * What the port of @s has to send waits, or goes on; what comes to it is taken.  Paused
+ * as by the queue of a port that never has room again.
+ */
 static void hold_port(struct conf_side *s, bool hold)
 {
-	struct hwsim_port *port = &s->dev->port;
+	static struct hwsim_port full;
 
 	hwsim_lock();
-	port->paused_by = hold ? port : NULL;
+	s->dev->port.paused_by = hold ? &full : NULL;
 	hwsim_unlock();
 	hwsim_run();
 }
