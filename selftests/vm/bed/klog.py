@@ -27,6 +27,11 @@ GOOD_RE = re.compile(
 # What a kernel says of time that the host took from it.
 STALL_RE = re.compile(r'soft lockup|detected stalls? on CPU|self-detected stall')
 
+STALL_LINES = 6
+# A CPU that RCU waits for, and how many of its ticks it had meanwhile.  "GPs behind": it
+# did not see a tick since the wait began.
+STALL_CPU_RE = re.compile(r'\b\d+-\S{4}: \((\d+) (ticks this GP|GPs behind)\)')
+
 STAMP_RE = re.compile(r'^(?:<\d+>)?\[\s*\d+\.\d+\](?:\[\s*[TC]\d+\])?\s*')
 
 
@@ -37,12 +42,23 @@ class Scanner:
         self.allow = [re.compile(a) for a in allow]
         self.bad = []
         self.allowed = 0
+        self.starved = []       # stalls of CPUs that the host did not run
         self.paused = False     # the whole guest stood still for a while
         self._seen = set()
+        self._more = 0          # lines that still belong to the last bad one
+
+    def end(self):
+        """All lines were seen."""
+        self.starved = [b for b in self.bad if not_run(b)]
+        self.bad = [b for b in self.bad if b not in self.starved]
 
     def line(self, text):
         if not BAD_RE.search(text) or GOOD_RE.search(text):
+            if self._more:
+                self._more -= 1
+                self.bad[-1] += ' / ' + STAMP_RE.sub('', text).strip()
             return
+        self._more = 0
         key = STAMP_RE.sub('', text)
         if key in self._seen:
             return
@@ -51,6 +67,20 @@ class Scanner:
             self.allowed += 1
         else:
             self.bad.append(text)
+            # which CPU, and since when, is said in the lines that follow
+            self._more = STALL_LINES if STALL_RE.search(text) else 0
+
+
+def not_run(stall):
+    """Did each CPU of this report of RCU get no ticks?
+
+    Who loops, gets them, and is to blame; a processor that loops for ever with
+    interrupts off does not come to the end of its run.  Who was not run by the host
+    for 20 s, gets none.
+    """
+    cpus = STALL_CPU_RE.findall(stall)
+    return bool(cpus) and 'blocked on' not in stall and all(
+        what == 'GPs behind' or int(ticks) <= 10 for ticks, what in cpus)
 
 
 def leaks(text):

@@ -16,6 +16,7 @@ from . import base, guest, kernels, klog
 from .base import BedError, say
 
 OK, FAILED, TIME_LIMIT = 0, 1, 124
+STOOD_STILL = 8     # seconds without a step of a loop that makes one each 50 ms
 KEEP_RUNS = 24      # finished runs under build/vm
 
 
@@ -107,6 +108,7 @@ class Run:
     def __init__(self, spec):
         self.spec = spec
         self.clock = base.Clock()
+        self.last_step = self.clock()
         self.word = secrets.token_hex(8)
         self.failures = []
         self.hub = None
@@ -138,6 +140,15 @@ class Run:
             run = os.path.join(ctl, f'run.{g.node}')
             write(run, (self.spec.commands[g.node] or 'true') + '\n')
             os.chmod(run, 0o755)
+
+    def notice_pause(self):
+        """A host that stood still (suspended, or with no time for us) is no fault of a guest's."""
+        now = self.clock()
+        if now - self.last_step > STOOD_STILL:
+            for g in self.guests:
+                self.scan[g].paused = True
+            self.note(self.guests[0], f'the host stood still for {now - self.last_step:.1f} s')
+        self.last_step = now
 
     def answer_requests(self):
         for ask in glob.glob(os.path.join(self.spec.out, '.ctl', 'ask.*.*')):
@@ -246,6 +257,7 @@ class Run:
 
     def step(self):
         """Handle what has come; true while some guest is alive."""
+        self.notice_pause()
         for key, _ in self.select.select(timeout=0.05):
             g, channel = key.data
             self.readable(g, channel, key.fileobj)
@@ -344,6 +356,9 @@ class Run:
         return FAILED if bad else OK
 
     def judge_log(self, g):
+        self.scan[g].end()
+        for text in self.scan[g].starved:
+            self.note(g, f'the host did not run it: {text}')
         for text in self.scan[g].bad[:20]:
             g.failures.append('kernel log: ' + text)
         if self.scan[g].allowed:
