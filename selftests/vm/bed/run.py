@@ -405,6 +405,13 @@ def go_twice(spec):
     status = first.go()
     if status in (FAILED, TIME_LIMIT) and lost_at_boot(first.guests):
         say('a guest was lost at boot, before any module of ours was loaded: once more')
+        for g in first.guests:      # what it said is wanted afterwards
+            console = os.path.join(spec.out, g.name + '.console')
+            os.replace(console, console + '.lost')
+            with open(console + '.lost', errors='replace') as f:
+                said = [text.strip() for text in f.read(1 << 20).splitlines() if text.strip()]
+            if not g.booted:
+                say(f'{g.name} said last: ' + (' / '.join(said[-3:]) or 'nothing'))
         status = Run(Spec(spec.args)).go()
     return status
 
