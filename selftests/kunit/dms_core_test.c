@@ -14,6 +14,7 @@
 #include "../unit/test_pull.c"
 #include "../unit/test_depth.c"
 #include "../unit/test_spin.c"
+#include "../unit/test_rate.c"
 
 kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_credit_suite,
@@ -25,4 +26,5 @@ kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_delay_suite,
 		  &dms_core_pull_suite,
 		  &dms_core_depth_suite,
-		  &dms_core_spin_suite);
+		  &dms_core_spin_suite,
+		  &dms_core_rate_suite);

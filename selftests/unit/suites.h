@@ -15,5 +15,6 @@ extern const struct dms_test_suite dms_core_delay_suite;
 extern const struct dms_test_suite dms_core_pull_suite;
 extern const struct dms_test_suite dms_core_depth_suite;
 extern const struct dms_test_suite dms_core_spin_suite;
+extern const struct dms_test_suite dms_core_rate_suite;
 
 #endif /* DMS_SUITES_H */
