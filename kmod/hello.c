@@ -108,7 +108,8 @@ static void hello_fill(struct dms_session *s)
 		h->listen_port = READ_ONCE(s->node->port);
 		h->rdma_port = h->listen_port;
 	}
-	h->qps = clamp_t(u32, READ_ONCE(dms_param_qps), 1, DMS_SESSION_PATHS_MAX);
+	h->qps = clamp_t(u32, READ_ONCE(dms_param_qps), 1, DMS_LANE_PATHS_MAX);
+	h->qps_latency = min_t(u32, READ_ONCE(dms_param_qps_latency), DMS_LANE_PATHS_MAX);
 	h->addrs = 1;
 	dms_addr_to_wire(&s->local, h->addr[0]);
 	if (dms_param_node_name)
@@ -135,7 +136,9 @@ static void hello_agree(struct dms_session *s)
 	s->epoch = s->role == DMS_ROLE_DIALLER ? s->mine.epoch : s->theirs.epoch;
 	s->eager_max = min(s->mine.eager_max, s->theirs.eager_max);
 	s->slot_bytes = min(s->mine.slot_bytes, s->theirs.slot_bytes);
-	s->nr_paths = min3(s->mine.qps, s->theirs.qps, (u16)DMS_SESSION_PATHS_MAX);
+	/* ours is in bounds, and so is the lower one */
+	s->nr_latency = min(s->mine.qps_latency, s->theirs.qps_latency);
+	s->nr_paths = min(s->mine.qps, s->theirs.qps) + s->nr_latency;
 }
 
 static bool hello_up(struct dms_session *s, enum dms_session_state from)
@@ -314,7 +317,7 @@ static void hello_dial_paths(struct dms_session *s)
 
 	hello_rdma_addrs(s, &src, &dst);
 	for (i = 0; i < s->nr_paths; i++) {
-		path = dms_path_create(s, &dms_rdma_ops, DMS_LANE_LATENCY, i);
+		path = dms_path_create(s, &dms_rdma_ops, dms_session_lane(s, i), i);
 		if (IS_ERR(path)) {
 			dms_session_kill(s, DMASTREAM_ERR_SESSION, -PTR_ERR(path));
 			return;

@@ -167,7 +167,7 @@ static int call_query(struct dms_call *call)
 	BUILD_BUG_ON(sizeof(arg->node) != sizeof(dms_boot_nonce));
 	*arg = (struct dmastream_query) {
 		.abi_version		= DMASTREAM_ABI_VERSION,
-		.features		= DMASTREAM_FEAT_POLL,
+		.features		= DMASTREAM_FEAT_POLL | DMASTREAM_FEAT_LANES,
 		.sqe_ops		= BIT(DMASTREAM_OP_NOP) | BIT(DMASTREAM_OP_SEND) |
 					  BIT(DMASTREAM_OP_RECV),
 		.sqe_flags		= DMASTREAM_SQE_FLAGS,
@@ -387,7 +387,8 @@ static int call_accept(struct dms_call *call)
 	struct dms_stream_cfg cfg;
 	int err;
 
-	if (arg->flags & ~DMASTREAM_OPEN_FLAGS)
+	/* the lane is chosen by who connects */
+	if (arg->flags & ~DMASTREAM_OPEN_FLAGS || arg->opts.flags & DMASTREAM_STREAM_LATENCY)
 		return -EINVAL;
 	arg->stream = 0;
 	arg->listener_cookie = 0;

@@ -236,6 +236,10 @@ static int dms_tell_session(struct dms_session *s, void *arg)
  * ---- Paths ----------------------------------------------------------------
  */
 
+/* An operator's numbers of lanes are those of the wire. */
+static_assert((int)DMASTREAM_LANE_BULK == (int)DMS_LANE_BULK);
+static_assert((int)DMASTREAM_LANE_LATENCY == (int)DMS_LANE_LATENCY);
+
 /* path->lock held. */
 static u32 dms_nl_path_state(enum dms_path_state state)
 {

@@ -74,7 +74,11 @@ MODULE_PARM_DESC(slots, "receives posted per queue pair of a new session, 8 to 4
 
 unsigned int dms_param_qps = 2;
 module_param_named(qps, dms_param_qps, uint, 0644);
-MODULE_PARM_DESC(qps, "queue pairs of a new session; the lower of both sides counts, 1 to 8 (default 2)");
+MODULE_PARM_DESC(qps, "queue pairs of a new session's bulk lane; the lower of both sides counts, 1 to 8 (default 2)");
+
+unsigned int dms_param_qps_latency = 1;
+module_param_named(qps_latency, dms_param_qps_latency, uint, 0644);
+MODULE_PARM_DESC(qps_latency, "queue pairs of a new session's latency lane; the lower of both sides counts, 0 to 8; 0: its streams use the bulk lane (default 1)");
 
 unsigned int dms_param_max_embryos = 128;
 module_param_named(max_embryos, dms_param_max_embryos, uint, 0644);

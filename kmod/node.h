@@ -81,7 +81,8 @@ extern unsigned int dms_param_handshake_ms;
 extern unsigned int dms_param_session_idle_ms;
 extern unsigned int dms_param_eager_max;
 extern unsigned int dms_param_slots;		/* receives posted per QP */
-extern unsigned int dms_param_qps;		/* QPs per peer and lane */
+extern unsigned int dms_param_qps;		/* QPs per peer: bulk lane */
+extern unsigned int dms_param_qps_latency;	/* and latency lane */
 extern unsigned int dms_param_max_embryos;	/* connections in their handshake, per namespace */
 extern unsigned int dms_param_max_sessions;	/* per namespace */
 extern char *dms_param_node_name;		/* for the peer's operator, may be empty */

@@ -30,12 +30,6 @@
 struct dms_session;
 struct dms_stream;
 
-enum dms_lane {
-	DMS_LANE_LATENCY,
-	DMS_LANE_BULK,
-	DMS_LANES
-};
-
 /* A CONNECT that was refused before it had a stream; bounded by DMS_CONNECTS_MAX. */
 struct dms_refusal {
 	u32	stream;		/* the peer's id */

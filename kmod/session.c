@@ -371,7 +371,7 @@ struct dms_session *dms_session_by_cookie(struct dms_node *node, const struct dm
  *
  * Context: process, no lock held.
  * Return: 0, with a reference taken on the path; -ENOTCONN: not UP; -EINVAL: no
- * such index; -EBUSY: there is one.
+ * such index, or not in that lane; -EBUSY: there is one.
  */
 int dms_session_attach(struct dms_session *s, struct dms_path *path)
 {
@@ -380,7 +380,8 @@ int dms_session_attach(struct dms_session *s, struct dms_path *path)
 	mutex_lock(&s->lock);
 	if (!dms_session_alive(s) || s->state != DMS_SESSION_UP) {
 		err = -ENOTCONN;
-	} else if (path->lane != DMS_LANE_LATENCY || path->index >= s->nr_paths) {
+	} else if (path->index >= s->nr_paths ||
+		   path->lane != dms_session_lane(s, path->index)) {
 		err = -EINVAL;
 	} else if (s->path[path->index]) {
 		err = -EBUSY;

@@ -25,7 +25,8 @@
 #include "core/fsm.h"
 #include "core/wire.h"
 
-#define DMS_SESSION_PATHS_MAX	8
+#define DMS_LANE_PATHS_MAX	8
+#define DMS_SESSION_PATHS_MAX	(DMS_LANES * DMS_LANE_PATHS_MAX)
 /* Stream ids of one session are 1 to this. */
 #define DMS_SESSION_STREAMS_MAX	1048576U
 /* Other addresses under which the peer is known, see dms_session_merge(). */
@@ -80,8 +81,11 @@ struct dms_session {
 	u32			err_class;
 	u32			err_detail;
 	struct dms_path		*path[DMS_SESSION_PATHS_MAX];
-	u32			nr_paths;	/* wanted */
+	/* wanted; first those of the bulk lane, then those of the latency lane */
+	u32			nr_paths;
+	u32			nr_latency;	/* among them */
 	u32			nr_up;
+	u32			next_path[DMS_LANES];	/* for the next stream, modulo the lane's */
 	struct list_head	waiting;	/* streams without a path: stream->session_node */
 
 	/* stream ids of ours -> streams; xa_lock; looked up under RCU */
@@ -160,7 +164,8 @@ void dms_session_kill(struct dms_session *s, u32 err_class, u32 err_detail);
 
 /*
  * Puts a new path into session->path[path->index], with a reference; called by
- * dms_path_create().  -ENOTCONN: not UP; -EINVAL: no such index; -EBUSY: taken.
+ * dms_path_create().  -ENOTCONN: not UP; -EINVAL: no such index, or not in that
+ * lane; -EBUSY: taken.
  */
 int dms_session_attach(struct dms_session *s, struct dms_path *path);
 

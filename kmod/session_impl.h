@@ -24,6 +24,18 @@ static inline bool dms_session_ready(const struct dms_session *s)
 	return s->state == DMS_SESSION_UP && s->nr_paths && s->nr_up == s->nr_paths;
 }
 
+/* Paths of a lane; there may be none of the latency lane, and always are of bulk. */
+static inline u32 dms_session_lane_paths(const struct dms_session *s, u8 lane)
+{
+	return lane == DMS_LANE_LATENCY ? s->nr_latency : s->nr_paths - s->nr_latency;
+}
+
+/* The lane of the n-th path. */
+static inline u8 dms_session_lane(const struct dms_session *s, u32 index)
+{
+	return index < s->nr_paths - s->nr_latency ? DMS_LANE_BULK : DMS_LANE_LATENCY;
+}
+
 /* session.c */
 bool dms_session_leads_to(struct dms_session *s, const struct sockaddr_storage *peer);
 void dms_session_poke(struct dms_session *s);

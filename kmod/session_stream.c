@@ -24,13 +24,30 @@
 /* Sessions that are tried for a stream when each has ended just before. */
 #define DMS_BIND_TRIES	4
 
+/*
+ * Streams go round the paths of their lane.  With a peer that has no latency lane,
+ * all are bulk's.
+ */
+static struct dms_path *session_pick(struct dms_session *s, const struct dms_stream *stream)
+{
+	u8 lane = DMS_LANE_BULK;
+	u32 first = 0;
+
+	if (stream->flags & DMASTREAM_STREAM_LATENCY && s->nr_latency) {
+		lane = DMS_LANE_LATENCY;
+		first = dms_session_lane_paths(s, DMS_LANE_BULK);
+	}
+	return s->path[first + s->next_path[lane]++ % dms_session_lane_paths(s, lane)];
+}
+
 static bool session_assign(struct dms_session *s, struct dms_stream *stream)
 {
 	struct dms_path *path;
 
+	lockdep_assert_held(&s->lock);
 	if (!dms_session_ready(s))
 		return false;
-	path = s->path[stream->sid % s->nr_paths];
+	path = session_pick(s, stream);
 	return path && !dms_path_add_stream(path, stream);
 }
 

@@ -642,6 +642,17 @@ void dms_stream_peer(const struct dms_stream *s, struct dmastream_addr *addr)
 	stream_uapi_addr(&s->peer, addr);
 }
 
+/* Of a path it is the lane that counts: the peer may have none, or it chose. */
+static u64 stream_uapi_flags(const struct dms_stream *s)
+{
+	const struct dms_path *path = READ_ONCE(s->path);
+
+	if (!path)
+		return s->flags;
+	return (s->flags & ~DMASTREAM_STREAM_LATENCY) |
+	       (path->lane == DMS_LANE_LATENCY ? DMASTREAM_STREAM_LATENCY : 0);
+}
+
 /**
  * dms_stream_query() - what is known of a stream
  * @s: any state
@@ -653,7 +664,7 @@ void dms_stream_query(struct dms_stream *s, struct dmastream_stream_query *arg)
 	arg->state = stream_uapi_state(s);
 	arg->waits = s->waits;
 	arg->cookie = s->cookie;
-	arg->stream_flags = s->flags;
+	arg->stream_flags = stream_uapi_flags(s);
 	arg->err_class = s->err_class;
 	arg->err_detail = s->err_detail;
 	arg->tx_msgs = s->tx_msgs;

@@ -216,6 +216,18 @@ static void session_fn(const struct nlattr *const *a, void *arg)
  * ---- Paths ----------------------------------------------------------------
  */
 
+static const char *lane_of(const struct nlattr *lane)
+{
+	switch (ctl_u32(lane)) {
+	case DMASTREAM_LANE_BULK:
+		return "bulk";
+	case DMASTREAM_LANE_LATENCY:
+		return "latency";
+	default:
+		return "?";
+	}
+}
+
 static void path_json(const struct nlattr *const *a)
 {
 	out_object(NULL);
@@ -224,7 +236,7 @@ static void path_json(const struct nlattr *const *a)
 	out_str("device", ctl_str(a[DMASTREAM_PATH_DEVICE]));
 	out_u64("port", ctl_u32(a[DMASTREAM_PATH_PORT]));
 	out_u64("qpn", ctl_u32(a[DMASTREAM_PATH_QPN]));
-	out_str("lane", ctl_u32(a[DMASTREAM_PATH_LANE]) ? "bulk" : "latency");
+	out_str("lane", lane_of(a[DMASTREAM_PATH_LANE]));
 	out_str("state", known(ctl_path_state(ctl_u32(a[DMASTREAM_PATH_STATE]))));
 	out_u64("slot_credits", ctl_u32(a[DMASTREAM_PATH_SLOT_CREDITS]));
 	out_u64("recv_posted", ctl_u32(a[DMASTREAM_PATH_RECV_POSTED]));
@@ -275,7 +287,7 @@ static void path_fn(const struct nlattr *const *a, void *arg)
 	printf("  %-5u %-7u %-10s %-6u %-7s %-10s %7u %9s %15s %9s %7s %8s %8s\n",
 	       ctl_u32(a[DMASTREAM_PATH_ID]), ctl_u32(a[DMASTREAM_PATH_SESSION]),
 	       device, ctl_u32(a[DMASTREAM_PATH_QPN]),
-	       ctl_u32(a[DMASTREAM_PATH_LANE]) ? "bulk" : "latency",
+	       lane_of(a[DMASTREAM_PATH_LANE]),
 	       known(ctl_path_state(ctl_u32(a[DMASTREAM_PATH_STATE]))),
 	       ctl_u32(a[DMASTREAM_PATH_SLOT_CREDITS]),
 	       ratio(ctl_u32(a[DMASTREAM_PATH_RECV_POSTED]),
@@ -338,6 +350,7 @@ static void stream_json(const struct nlattr *const *a)
 	out_str("state", dmastream_state_text(ctl_u32(a[DMASTREAM_STRM_STATE])));
 	waits_json(ctl_u32(a[DMASTREAM_STRM_WAITS]));
 	out_bool("posted", flags & DMASTREAM_STREAM_POSTED);
+	out_bool("latency", flags & DMASTREAM_STREAM_LATENCY);
 	out_str("err_class", dmastream_class_text(ctl_u32(a[DMASTREAM_STRM_ERR_CLASS])));
 	out_u64("err_detail", ctl_u32(a[DMASTREAM_STRM_ERR_DETAIL]));
 	out_u64("tx_msgs", ctl_u64(a[DMASTREAM_STRM_TX_MSGS]));

@@ -29,7 +29,8 @@ ASSERT_AT(dms_wire_msg, version, 6);
 ASSERT_AT(dms_wire_msg, len, 8);
 ASSERT_AT(dms_wire_msg, reserved, 12);
 
-static_assert(sizeof(struct dms_wire_hello) == 296);
+static_assert(sizeof(struct dms_wire_hello) == 304);
+static_assert(DMS_WIRE_HELLO_MIN == 296);
 static_assert(sizeof(struct dms_wire_hello) <= DMS_MSG_BODY_MAX);
 ASSERT_AT(dms_wire_hello, version_min, 0);
 ASSERT_AT(dms_wire_hello, version_max, 2);
@@ -53,6 +54,8 @@ ASSERT_AT(dms_wire_hello, name, 160);
 ASSERT_AT(dms_wire_hello, auth_alg, 224);
 ASSERT_AT(dms_wire_hello, auth_len, 228);
 ASSERT_AT(dms_wire_hello, auth, 232);
+ASSERT_AT(dms_wire_hello, qps_latency, 296);
+ASSERT_AT(dms_wire_hello, reserved2, 298);
 
 static_assert(sizeof(struct dms_wire_refuse) == 24);
 ASSERT_AT(dms_wire_refuse, reason, 0);
@@ -336,7 +339,7 @@ enum dms_rule dms_wire_msg_parse(const void *buf, u16 *type, u32 *len)
 	*len = GET(32, p, dms_wire_msg, len);
 	switch (*type) {
 	case DMS_MSG_HELLO:
-		ok = *len >= sizeof(struct dms_wire_hello) && *len <= DMS_MSG_BODY_MAX;
+		ok = *len >= DMS_WIRE_HELLO_MIN && *len <= DMS_MSG_BODY_MAX;
 		break;
 	case DMS_MSG_REFUSE:
 		ok = *len == sizeof(struct dms_wire_refuse);
@@ -354,7 +357,12 @@ enum dms_rule dms_wire_msg_parse(const void *buf, u16 *type, u32 *len)
 	return ok ? DMS_RULE_NONE : DMS_RULE_LENGTH;
 }
 
-static void hello_decode(const u8 *p, struct dms_hello *h)
+/* A field that the first version did not have: 0 when the message ends before it. */
+#define GET_LATER(bits, p, len, type, field) \
+	((len) >= offsetof(struct type, field) + sizeof_field(struct type, field) ? \
+	 GET(bits, p, type, field) : 0)
+
+static void hello_decode(const u8 *p, u32 len, struct dms_hello *h)
 {
 	h->version_min = GET(16, p, dms_wire_hello, version_min);
 	h->version_max = GET(16, p, dms_wire_hello, version_max);
@@ -377,6 +385,7 @@ static void hello_decode(const u8 *p, struct dms_hello *h)
 	h->auth_alg = GET(32, p, dms_wire_hello, auth_alg);
 	h->auth_len = GET(32, p, dms_wire_hello, auth_len);
 	memcpy(h->auth, p + offsetof(struct dms_wire_hello, auth), sizeof(h->auth));
+	h->qps_latency = GET_LATER(16, p, len, dms_wire_hello, qps_latency);
 }
 
 /*
@@ -411,12 +420,12 @@ enum dms_rule dms_wire_hello_parse(const void *buf, u32 len, struct dms_hello *h
 {
 	const u8 *p = buf;
 
-	if (len < sizeof(struct dms_wire_hello))
+	if (len < DMS_WIRE_HELLO_MIN)
 		return DMS_RULE_SHORT;
 	if (len > DMS_MSG_BODY_MAX)
 		return DMS_RULE_LENGTH;
 
-	hello_decode(p, hello);
+	hello_decode(p, len, hello);
 	if (!hello->version_min || hello->version_min > hello->version_max)
 		return DMS_RULE_TYPE;
 	if (!hello_limits_ok(hello) || hello->addrs > DMS_WIRE_ADDRS ||
@@ -611,6 +620,7 @@ u32 dms_wire_hello_put(void *buf, const struct dms_hello *hello)
 	PUT(32, p, dms_wire_hello, auth_alg, hello->auth_alg);
 	PUT(32, p, dms_wire_hello, auth_len, auth_len);
 	memcpy(p + offsetof(struct dms_wire_hello, auth), hello->auth, auth_len);
+	PUT(16, p, dms_wire_hello, qps_latency, hello->qps_latency);
 	return sizeof(struct dms_wire_msg) + sizeof(struct dms_wire_hello);
 }
 

@@ -40,6 +40,13 @@
 #define DMS_SLOT_BYTES_CEIL	(128 * 1024)
 #define DMS_READS_CEIL		256
 
+/* Classes of traffic; each has queue pairs of its own. */
+enum dms_lane {
+	DMS_LANE_BULK		= 0,	/* whatever asks for nothing else; there always is one */
+	DMS_LANE_LATENCY	= 1,
+	DMS_LANES
+};
+
 /* Fixed slots for announced messages (RTS) of one stream and direction. */
 #define DMS_ANNOUNCE_SLOTS	4
 /* A pooled stream never has more eager landing credits than this. */
@@ -78,8 +85,9 @@ struct dms_wire_msg {
 
 /*
  * The dialler sends its HELLO first, the other side answers with its own or
- * with REFUSE.  A HELLO may grow; what the receiver does not know it skips,
- * @len (of the header) is at least sizeof(struct dms_wire_hello).
+ * with REFUSE.  A HELLO may grow; what the receiver does not know it skips, and
+ * what a shorter one of an older node lacks is 0.  @len (of the header) is at
+ * least DMS_WIRE_HELLO_MIN.
  */
 struct dms_wire_hello {
 	__le16	version_min;
@@ -97,7 +105,7 @@ struct dms_wire_hello {
 	__le32	keepalive_ms;
 	__le16	listen_port;			/* 0: not listening now */
 	__le16	rdma_port;
-	__le16	qps;				/* QPs per lane that it wants; the lower of both */
+	__le16	qps;				/* QPs of the bulk lane that it wants; the lower of both */
 	__le16	addrs;				/* used entries of addr */
 	__le32	reserved;
 	__u8	addr[DMS_WIRE_ADDRS][16];	/* RDMA addresses, IPv4 as ::ffff:a.b.c.d */
@@ -105,7 +113,13 @@ struct dms_wire_hello {
 	__le32	auth_alg;			/* 0: none */
 	__le32	auth_len;
 	__u8	auth[DMS_WIRE_AUTH_MAX];
+	/* the first version ends here */
+	__le16	qps_latency;			/* of the latency lane, may be 0; the lower of both */
+	__le16	reserved2[3];			/* zero; not looked at: a later version may use it */
 };
+
+/* Of the first version. */
+#define DMS_WIRE_HELLO_MIN	offsetof(struct dms_wire_hello, qps_latency)
 
 /* @reason: enum dmastream_refusal */
 struct dms_wire_refuse {
@@ -228,7 +242,7 @@ struct dms_hello {
 	u8	session[DMS_WIRE_NONCE];
 	u8	cookie[DMS_WIRE_NONCE];
 	u32	eager_max, slot_bytes, slots, reads, keepalive_ms;
-	u16	listen_port, rdma_port, qps, addrs;
+	u16	listen_port, rdma_port, qps, qps_latency, addrs;
 	u8	addr[DMS_WIRE_ADDRS][16];
 	char	name[DMS_WIRE_NAME_MAX];
 	u32	auth_alg, auth_len;

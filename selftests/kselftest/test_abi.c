@@ -69,7 +69,8 @@ static void test_query(void)
 	kt_is(kt_ioctl(ctx, DMASTREAM_IOC_QUERY, &q), 0, "QUERY");
 	kt_ok(q.abi_version == DMASTREAM_ABI_VERSION, "ABI version");
 	kt_ok(q.sqe_ops == 7 && q.sqe_flags == DMASTREAM_SQE_FLAGS &&
-	      q.stream_flags == DMASTREAM_STREAM_FLAGS && q.features == DMASTREAM_FEAT_POLL, "what can be used");
+	      q.stream_flags == DMASTREAM_STREAM_FLAGS &&
+	      q.features == (DMASTREAM_FEAT_POLL | DMASTREAM_FEAT_LANES), "what can be used");
 	kt_ok(q.max_pool_bytes && q.quota_bytes && q.max_pools && q.max_groups &&
 	      q.max_rings && q.max_listeners && q.max_streams && q.max_group_entries &&
 	      q.max_sq_entries && q.max_cq_entries && q.max_backlog &&
@@ -563,6 +564,13 @@ static int connect_opts(const struct dmastream_stream_opts *opts, uint32_t flags
 	return kt_ioctl(ctx, DMASTREAM_IOC_CONNECT, &c);
 }
 
+static int accept_opts(const struct dmastream_stream_opts *opts)
+{
+	struct dmastream_accept a = { .listener = 77, .opts = *opts };
+
+	return kt_ioctl(ctx, DMASTREAM_IOC_ACCEPT, &a);
+}
+
 static void test_opts(void)
 {
 	struct dmastream_group_create g = { .entries = 8, .buf_len = 4096 };
@@ -578,7 +586,7 @@ static void test_opts(void)
 	if (kt_ioctl(ctx, DMASTREAM_IOC_GROUP_CREATE, &g))
 		kt_die("GROUP_CREATE");
 	good = (struct dmastream_stream_opts) { .ring = ring.arg.ring, .small_group = g.group };
-	for (i = 1; i < 64; i++) {
+	for (i = 2; i < 64; i++) {
 		o = good;
 		o.flags = 1ULL << i;
 		bad += connect_opts(&o, 0, 100) != -EINVAL;
@@ -586,6 +594,10 @@ static void test_opts(void)
 	for (i = 1; i < 32; i++)
 		bad += connect_opts(&good, 1U << i, 100) != -EINVAL;
 	kt_is(bad, 0, "CONNECT: unknown flags are EINVAL");
+	o = good;
+	o.flags = DMASTREAM_STREAM_LATENCY;
+	kt_is(accept_opts(&o), -EINVAL, "ACCEPT: the lane is not its choice");
+	kt_is(accept_opts(&good), -EBADF, "ACCEPT: but for that, it would look for the listener");
 	o = good;
 	o.weight = DMASTREAM_WEIGHT_MAX + 1;
 	kt_is(connect_opts(&o, 0, 100), -EINVAL, "options: a weight that is too large");

@@ -470,7 +470,7 @@ static void t_session_new(struct kunit *test, struct t_end *e)
 
 static void t_path_new(struct kunit *test, struct t_end *e, u32 keys)
 {
-	struct dms_path *path = dms_path_create(e->session, &t_ops, DMS_LANE_LATENCY, 0);
+	struct dms_path *path = dms_path_create(e->session, &t_ops, DMS_LANE_BULK, 0);
 	u32 i;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(path));

@@ -8,7 +8,8 @@
 
 #define HEAD	32	/* of a packet, and of a frame */
 #define MSG	16
-#define HELLO	296
+#define HELLO	304
+#define HELLO_1	296	/* of the first version */
 
 static u8 wire_buf[2048];
 static u8 wire_copy[2048];
@@ -423,7 +424,8 @@ TEST(wire_msg_headers)
 		enum dms_rule want;
 	} rows[] = {
 		{ DMS_WIRE_MAGIC, DMS_MSG_HELLO, 1, HELLO, 0, DMS_RULE_NONE },
-		{ DMS_WIRE_MAGIC, DMS_MSG_HELLO, 1, HELLO - 1, 0, DMS_RULE_LENGTH },
+		{ DMS_WIRE_MAGIC, DMS_MSG_HELLO, 1, HELLO_1, 0, DMS_RULE_NONE },
+		{ DMS_WIRE_MAGIC, DMS_MSG_HELLO, 1, HELLO_1 - 1, 0, DMS_RULE_LENGTH },
 		{ DMS_WIRE_MAGIC, DMS_MSG_HELLO, 1, HELLO + 1, 0, DMS_RULE_NONE },
 		{ DMS_WIRE_MAGIC, DMS_MSG_HELLO, 1, DMS_MSG_BODY_MAX, 0, DMS_RULE_NONE },
 		{ DMS_WIRE_MAGIC, DMS_MSG_HELLO, 1, DMS_MSG_BODY_MAX + 1, 0, DMS_RULE_LENGTH },
@@ -492,12 +494,13 @@ static void good_hello(struct dms_hello *h)
 	h->auth_alg = 7;
 	h->auth_len = 3;
 	fill(h->auth, 3, 0x70);
+	h->qps_latency = 0x0103;
 }
 
 TEST(wire_hello_golden)
 {
 	static const u8 want[] = {
-		'D', 'M', 'S', '1', 1, 0, 1, 0, 0x28, 0x01, 0, 0, 0, 0, 0, 0,
+		'D', 'M', 'S', '1', 1, 0, 1, 0, 0x30, 0x01, 0, 0, 0, 0, 0, 0,
 		0x01, 0x00, 0x02, 0x01, 0x04, 0x03, 0x02, 0x01,
 		0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11,
 		0x10, 0x11, 0x12, 0x13, 0x14, 0x15, 0x16, 0x17,
@@ -537,6 +540,10 @@ TEST(wire_hello_golden)
 			EXPECT_EQ(wire_buf[i], 3);
 		else if (i >= MSG + 232 && i < MSG + 235)
 			EXPECT_EQ(wire_buf[i], 0x70 + i - MSG - 232);
+		else if (i == MSG + HELLO_1)
+			EXPECT_EQ(wire_buf[i], 3);
+		else if (i == MSG + HELLO_1 + 1)
+			EXPECT_EQ(wire_buf[i], 1);
 		else
 			EXPECT_EQ(wire_buf[i], 0);
 	}
@@ -597,12 +604,18 @@ TEST(wire_hello_lengths)
 		if (!p)
 			return;
 		memcpy(p, wire_buf + MSG, len);
-		if (len < HELLO)
+		h.qps_latency = 0xeeee;
+		if (len < HELLO_1)
 			EXPECT_EQ(dms_wire_hello_parse(p, len, &h), DMS_RULE_SHORT);
 		else if (len <= DMS_MSG_BODY_MAX)	/* one that has grown */
 			EXPECT_EQ(dms_wire_hello_parse(p, len, &h), DMS_RULE_NONE);
 		else
 			EXPECT_EQ(dms_wire_hello_parse(p, len, &h), DMS_RULE_LENGTH);
+		/* half a field is none */
+		if (len >= HELLO_1 && len < HELLO_1 + 2)
+			EXPECT_EQ(h.qps_latency, 0);
+		else if (len >= HELLO_1 + 2 && len <= DMS_MSG_BODY_MAX)
+			EXPECT_EQ(h.qps_latency, 0x0103);
 		test_free(p);
 	}
 }
@@ -666,6 +679,10 @@ static const struct {
 	{ 228, 4, U32_MAX, DMS_RULE_LENGTH },
 	{ 235, 1, 1, DMS_RULE_FLAGS },			/* after auth */
 	{ 295, 1, 1, DMS_RULE_FLAGS },
+	{ 296, 2, 0, DMS_RULE_NONE },			/* qps_latency */
+	{ 296, 2, 0xffff, DMS_RULE_NONE },
+	{ 298, 2, 1, DMS_RULE_NONE },			/* of a later version */
+	{ 303, 1, 1, DMS_RULE_NONE },
 };
 
 TEST(wire_hello_ranges)

@@ -229,6 +229,8 @@ struct dmastream_group_shared {
 
 /** DMASTREAM_FEAT_POLL: rings can have DMASTREAM_RING_POLL */
 #define DMASTREAM_FEAT_POLL	(1ULL << 0)
+/** DMASTREAM_FEAT_LANES: streams can have DMASTREAM_STREAM_LATENCY */
+#define DMASTREAM_FEAT_LANES	(1ULL << 1)
 
 /**
  * struct dmastream_query - what this kernel has
@@ -422,7 +424,14 @@ struct dmastream_listen {
 
 /** DMASTREAM_STREAM_POSTED: receives with RECV instead of from groups */
 #define DMASTREAM_STREAM_POSTED	(1ULL << 0)
-#define DMASTREAM_STREAM_FLAGS	DMASTREAM_STREAM_POSTED
+/**
+ * DMASTREAM_STREAM_LATENCY: CONNECT: use the queue pairs that are kept for short
+ * messages, where no bulk data is in the way.  With a peer that has none, the
+ * stream works like any other.  The accepting end follows, and does not ask for
+ * it.  STREAM_QUERY says where the stream is
+ */
+#define DMASTREAM_STREAM_LATENCY (1ULL << 1)
+#define DMASTREAM_STREAM_FLAGS	(DMASTREAM_STREAM_POSTED | DMASTREAM_STREAM_LATENCY)
 
 /** DMASTREAM_WEIGHT_MAX: largest weight of a stream */
 #define DMASTREAM_WEIGHT_MAX	16
@@ -601,7 +610,8 @@ enum dmastream_refusal {
  * @state: out: enum dmastream_stream_state
  * @waits: out: enum dmastream_wait
  * @cookie: out: of struct dmastream_stream_opts
- * @stream_flags: out: likewise
+ * @stream_flags: out: likewise; DMASTREAM_STREAM_LATENCY: the stream uses those queue
+ *                pairs (while it has no path yet: it asked for them)
  * @peer: out
  * @err_class: out: enum dmastream_err_class
  * @err_detail: out

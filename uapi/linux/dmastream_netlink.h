@@ -88,6 +88,12 @@ enum dmastream_nl_path_state {
 	DMASTREAM_PATH_DEAD		= 4	/* the peer cannot reach memory through it any more */
 };
 
+/* enum dmastream_nl_lane - DMASTREAM_PATH_LANE */
+enum dmastream_nl_lane {
+	DMASTREAM_LANE_BULK		= 0,	/* what asks for nothing else */
+	DMASTREAM_LANE_LATENCY		= 1
+};
+
 /* enum dmastream_nl_path - attributes of GET_PATH */
 enum dmastream_nl_path {
 	DMASTREAM_PATH_UNSPEC		= 0,
@@ -97,7 +103,7 @@ enum dmastream_nl_path {
 	DMASTREAM_PATH_DEVICE		= 4,	/* string: RDMA device, when it has one */
 	DMASTREAM_PATH_PORT		= 5,	/* u32: of the device, from 1 */
 	DMASTREAM_PATH_QPN		= 6,	/* u32 */
-	DMASTREAM_PATH_LANE		= 7,	/* u32: 0 latency, 1 bulk */
+	DMASTREAM_PATH_LANE		= 7,	/* u32: enum dmastream_nl_lane */
 	DMASTREAM_PATH_STATE		= 8,	/* u32: enum dmastream_nl_path_state */
 	DMASTREAM_PATH_SLOT_CREDITS	= 9,	/* u32: packets that may be sent now */
 	DMASTREAM_PATH_RECV_POSTED	= 10,	/* u32 */

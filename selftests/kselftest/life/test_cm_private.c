@@ -211,7 +211,7 @@ int main(void)
 	want[LIFE_STREAMS] = 2;
 	want[LIFE_LANDED] = LIFE_ANY;
 	want[LIFE_SESSIONS] = 2;
-	want[LIFE_PATHS] = 4;
+	want[LIFE_PATHS] = 6;		/* both lanes, both ends */
 	ok = life_settle(want, NULL);
 	kt_ok(ok, "nothing else is kept");
 	kt_is(life_offences(), 0, "nobody in a session broke the protocol");
