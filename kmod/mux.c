@@ -178,6 +178,9 @@ static void build_flush(struct dms_build *b, bool update)
 	path->tx_out++;
 	path->tx_packets++;
 	path->tx_bytes += pkt->bytes;
+	/* only what was held back: or answers to a busy peer would leave nothing for data */
+	if (b->msgs)
+		dms_path_rate_charge(path, pkt->bytes);
 	dms_stat_inc(DMS_STAT_TX_PACKETS);
 	if (b->frames > 1)
 		dms_stat_add(DMS_STAT_TX_PACKED, b->msgs);

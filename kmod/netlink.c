@@ -240,6 +240,14 @@ static int dms_tell_session(struct dms_session *s, void *arg)
 static_assert((int)DMASTREAM_LANE_BULK == (int)DMS_LANE_BULK);
 static_assert((int)DMASTREAM_LANE_LATENCY == (int)DMS_LANE_LATENCY);
 
+/* Constant. */
+static int dms_put_path_rate(struct sk_buff *skb, const struct dms_path *path)
+{
+	u64 kbit = path->rate.kbit;
+
+	return kbit ? nla_put_u64_64bit(skb, DMASTREAM_PATH_RATE, kbit, DMASTREAM_PATH_PAD) : 0;
+}
+
 /* path->lock held. */
 static u32 dms_nl_path_state(enum dms_path_state state)
 {
@@ -323,7 +331,8 @@ static int dms_put_path(struct sk_buff *skb, struct dms_path *path, u32 session)
 
 	if (nla_put_u32(skb, DMASTREAM_PATH_ID, path->id) ||
 	    nla_put_u32(skb, DMASTREAM_PATH_SESSION, session) ||
-	    nla_put_u32(skb, DMASTREAM_PATH_LANE, path->lane))
+	    nla_put_u32(skb, DMASTREAM_PATH_LANE, path->lane) ||
+	    dms_put_path_rate(skb, path))
 		return -EMSGSIZE;
 	spin_lock(&path->lock);
 	err = nla_put_u32(skb, DMASTREAM_PATH_STATE, dms_nl_path_state(path->state)) ?:

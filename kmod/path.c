@@ -14,6 +14,7 @@
 #include "proto.h"
 #include "req.h"
 #include "session.h"
+#include "session_impl.h"
 #include "stats.h"
 #include "stream.h"
 #include "stream_impl.h"
@@ -36,6 +37,18 @@ MODULE_PARM_DESC(window_target_us, "delay of a packet, from its post to its ackn
 /* What a KiB takes on a link of 10 Gbit/s; faster ones are within the target. */
 #define DMS_WINDOW_NS_PER_KIB	820
 
+/*
+ * What a path may save up while it sends nothing.  Longer than a wake-up comes late, so
+ * that the rate is reached: some ticks of the slowest clock (HZ=100), and the worker.
+ */
+#define DMS_RATE_BURST_NS	(40 * NSEC_PER_MSEC)
+
+static unsigned int dms_param_rate_mbit[DMS_LANES];
+module_param_named(rate_mbit_bulk, dms_param_rate_mbit[DMS_LANE_BULK], uint, 0644);
+MODULE_PARM_DESC(rate_mbit_bulk, "what a new session may send on its bulk lane, in Mbit/s, an equal share for each queue pair; 0: no limit (default 0)");
+module_param_named(rate_mbit_latency, dms_param_rate_mbit[DMS_LANE_LATENCY], uint, 0644);
+MODULE_PARM_DESC(rate_mbit_latency, "the same for its latency lane (default 0)");
+
 static unsigned int dms_param_hold_ms = 10;
 module_param_named(hold_ms, dms_param_hold_ms, uint, 0644);
 MODULE_PARM_DESC(hold_ms, "a pull that waits for landing buffers longer than this gives its keys back, in ms (default 10)");
@@ -44,6 +57,7 @@ static atomic_t path_ids = ATOMIC_INIT(0);
 
 static void path_pump_work(struct work_struct *work);
 static void path_hold_work(struct work_struct *work);
+static void path_rate_work(struct work_struct *work);
 static void path_kill_work(struct work_struct *work);
 
 static void path_init_lists(struct dms_path *path)
@@ -59,11 +73,13 @@ static void path_init_lists(struct dms_path *path)
 	INIT_LIST_HEAD(&path->wait_key);
 	INIT_LIST_HEAD(&path->wait_read);
 	INIT_LIST_HEAD(&path->wait_connect);
+	INIT_LIST_HEAD(&path->wait_rate);
 	INIT_LIST_HEAD(&path->holders);
 	INIT_LIST_HEAD(&path->ready);
 	INIT_LIST_HEAD(&path->streams);
 	INIT_WORK(&path->pump_work, path_pump_work);
 	INIT_DELAYED_WORK(&path->hold_work, path_hold_work);
+	INIT_DELAYED_WORK(&path->rate_work, path_rate_work);
 	INIT_WORK(&path->kill_work, path_kill_work);
 }
 
@@ -82,11 +98,18 @@ static void path_window_init(struct dms_path *path)
 	dms_delay_init(&path->delay, &path->window, &conf);
 }
 
+/* How many paths share the lane does not change: the session is UP, or attach refuses. */
+static void path_rate_init(struct dms_path *path)
+{
+	dms_rate_init(&path->rate, READ_ONCE(dms_param_rate_mbit[path->lane]),
+		      dms_session_lane_paths(path->session, path->lane), DMS_RATE_BURST_NS);
+}
+
 /**
  * dms_path_create() - new path of a session
  * @session: UP
  * @ops: transport
- * @lane: class of traffic
+ * @lane: class of traffic, below DMS_LANES
  * @index: which of the lane's paths
  *
  * References that exist afterwards: the session's, the caller's, and one of
@@ -117,6 +140,7 @@ struct dms_path *dms_path_create(struct dms_session *session,
 	path_window_init(path);
 	dms_session_get(session);	/* put in path_release() */
 	path->session = session;
+	path_rate_init(path);
 	dms_gauge_inc(DMS_GAUGE_PATHS);
 
 	err = dms_session_attach(session, path);
@@ -349,6 +373,7 @@ static void path_drop_lists(struct dms_path *path)
 	path_drop_list(path, &path->wait_window);
 	path_drop_list(path, &path->wait_key);
 	path_drop_list(path, &path->wait_connect);
+	path_drop_list(path, &path->wait_rate);
 	list_for_each_entry_safe(s, tmp, &path->wait_read, read_node) {
 		list_del_init(&s->read_node);
 		dms_stream_put(s);	/* of dms_path_wait_read() */
@@ -377,6 +402,8 @@ static void path_kill_work(struct work_struct *work)
 	path_move_locked(path, path->state, DMS_PATH_DYING);
 	spin_unlock(&path->lock);
 	if (cancel_delayed_work_sync(&path->hold_work))
+		dms_path_put(path);
+	if (cancel_delayed_work_sync(&path->rate_work))
 		dms_path_put(path);
 
 	/* After this nothing of the peer reaches our memory, and nothing completes. */
@@ -559,6 +586,94 @@ static void path_hold_work(struct work_struct *work)
 	dms_mux_run(path);
 	spin_unlock(&path->lock);
 	dms_path_put(path);
+}
+
+/*
+ * One timer for the path, however many wait.  When it is set already, it is for
+ * an earlier time: a debt only grows.  Not after DYING, since only dms_mux_run()
+ * of a path that is UP, and the work itself, get here: kill_work cancels it for good.
+ */
+static void path_rate_later(struct dms_path *path, u64 now)
+{
+	dms_path_get(path);		/* put in path_rate_work() */
+	if (!queue_delayed_work(dms_wq, &path->rate_work,
+				nsecs_to_jiffies(dms_rate_wait_ns(&path->rate, now)) + 1))
+		dms_path_put(path);
+}
+
+/**
+ * dms_path_rate_may() - may a stream send data, by the path's limit?
+ * @path: path->lock is held
+ * @s: that wants to; when not, it waits for its turn
+ *
+ * Frames that carry no data are never asked about: held back here, they would hold
+ * up what the peer sends.
+ *
+ * Return: true, and dms_path_rate_charge() follows.
+ */
+bool dms_path_rate_may(struct dms_path *path, struct dms_stream *s)
+{
+	u64 now;
+
+	lockdep_assert_held(&path->lock);
+	if (likely(!path->rate.cost))
+		return true;
+	now = ktime_get_ns();
+	/* those that wait are first, in their order: the last of them would wait for ever */
+	if (dms_rate_may(&path->rate, now) &&
+	    (list_empty(&path->wait_rate) || s == path->rate_turn))
+		return true;
+	dms_stat_inc(DMS_STAT_RATE_WAITS);
+	dms_path_wait(path, &path->wait_rate, s);
+	path_rate_later(path, now);
+	return false;
+}
+
+/**
+ * dms_path_rate_charge() - what the path's limit counts
+ * @path: path->lock is held
+ * @bytes: of a packet with data in it that is sent, or of a segment that the peer may
+ *	   pull from now on
+ */
+void dms_path_rate_charge(struct dms_path *path, u32 bytes)
+{
+	lockdep_assert_held(&path->lock);
+	if (unlikely(path->rate.cost))
+		dms_rate_charge(&path->rate, bytes, ktime_get_ns());
+}
+
+/* The head of the line has its turn; it keeps the line's reference meanwhile. */
+static bool path_rate_next(struct dms_path *path)
+{
+	struct dms_stream *s = list_first_entry_or_null(&path->wait_rate, struct dms_stream,
+							wait_node);
+
+	if (!s || path->state != DMS_PATH_UP || !dms_rate_may(&path->rate, ktime_get_ns()))
+		return false;
+	list_del_init(&s->wait_node);
+	path->rate_turn = s;
+	dms_mux_ready(s);
+	dms_mux_run(path);
+	path->rate_turn = NULL;
+	dms_stream_put(s);		/* of dms_path_wait() */
+	return true;
+}
+
+/*
+ * One stream at a time, as long as there is something to spend: those that it does
+ * not come to keep their place.
+ */
+static void path_rate_work(struct work_struct *work)
+{
+	struct dms_path *path = container_of(to_delayed_work(work), struct dms_path, rate_work);
+
+	spin_lock(&path->lock);
+	while (path_rate_next(path))
+		;
+	if (path->state == DMS_PATH_UP && !list_empty(&path->wait_rate))
+		path_rate_later(path, ktime_get_ns());
+	spin_unlock(&path->lock);
+	dms_path_put(path);		/* of path_rate_later() */
 }
 
 /* The peer broke the protocol: it loses its session, not the host. */

@@ -23,6 +23,7 @@
 #include "core/credit.h"
 #include "core/delay.h"
 #include "core/fsm.h"
+#include "core/rate.h"
 #include "core/window.h"
 #include "core/wire.h"
 #include "transport.h"
@@ -71,6 +72,7 @@ struct dms_path {
 	struct dms_slot_rx		slot_rx;
 	struct dms_window		window;
 	struct dms_delay		delay;		/* moves its limit */
+	struct dms_rate			rate;		/* what may be sent in a second */
 	struct dms_txpkt		*txpkts;
 	struct dms_read			*reads;
 	struct dms_key			*keys;
@@ -85,6 +87,8 @@ struct dms_path {
 	struct list_head		wait_key;
 	struct list_head		wait_read;
 	struct list_head		wait_connect;
+	struct list_head		wait_rate;	/* one after the other, by rate_work */
+	const struct dms_stream		*rate_turn;	/* of them: whose turn it is; only compared */
 	u32				connects_out;	/* CONNECTs without an answer */
 	struct list_head		holders;	/* streams that may have to say HOLD: stream->hold_node */
 	struct dms_refusal		refusal[DMS_CONNECTS_MAX];
@@ -104,6 +108,7 @@ struct dms_path {
 
 	struct work_struct		pump_work;
 	struct delayed_work		hold_work;
+	struct delayed_work		rate_work;
 	struct work_struct		kill_work;
 };
 
@@ -153,6 +158,10 @@ void dms_path_wait(struct dms_path *path, struct list_head *list, struct dms_str
 void dms_path_wake(struct dms_path *path, struct list_head *list);
 void dms_path_wait_read(struct dms_path *path, struct dms_stream *s);
 void dms_path_wake_readers(struct dms_path *path);
+/* May data go now?  Else the stream is served when it may. */
+bool dms_path_rate_may(struct dms_path *path, struct dms_stream *s);
+/* So many bytes go, or may be pulled. */
+void dms_path_rate_charge(struct dms_path *path, u32 bytes);
 void dms_path_hold_later(struct dms_path *path, struct dms_stream *s);
 void dms_path_unsent(struct dms_txpkt *pkt);
 /* So many bytes were pulled, and are still charged. */

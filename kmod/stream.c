@@ -423,7 +423,7 @@ enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
 	spin_lock(&s->lock);
 	s->waits &= ~(DMASTREAM_WAIT_CREDIT | DMASTREAM_WAIT_KEY |
 		      DMASTREAM_WAIT_WINDOW | DMASTREAM_WAIT_SESSION |
-		      DMASTREAM_WAIT_INCAST);
+		      DMASTREAM_WAIT_INCAST | DMASTREAM_WAIT_RATE);
 	dms_tx_revoke(s, b);
 	if (s->ctl & (DMS_CTL_CONNECT | DMS_CTL_CONNECTED | DMS_CTL_ACCEPT))
 		served = dms_ctl_open_serve(s, b);

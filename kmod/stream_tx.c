@@ -182,6 +182,10 @@ static bool tx_eager(struct dms_stream *s, struct dms_build *b, struct dms_req *
 		dms_stat_inc(DMS_STAT_CREDIT_STALLS);
 		return false;
 	}
+	if (!dms_path_rate_may(path, s)) {
+		s->waits |= DMASTREAM_WAIT_RATE;
+		return false;
+	}
 	if (!dms_window_take_small(&path->window, charge)) {
 		s->waits |= DMASTREAM_WAIT_WINDOW;
 		dms_stat_inc(DMS_STAT_WINDOW_STALLS);
@@ -305,6 +309,10 @@ static bool tx_key(struct dms_stream *s, struct dms_build *b, struct dms_req *re
 	if (WARN_ON_ONCE(!dms_seg_at(req->elem, req->nr_elem, req->keyed,
 				     path->seg_pages, PAGE_SHIFT, &seg)))
 		return false;
+	if (!dms_path_rate_may(path, s)) {
+		s->waits |= DMASTREAM_WAIT_RATE;
+		return false;
+	}
 	/* Room first: an exposed key must reach the peer, or be taken back. */
 	if (!dms_build_room(b, 0, 0)) {
 		*served = DMS_SERVED_STALLED;
@@ -330,6 +338,7 @@ static bool tx_key(struct dms_stream *s, struct dms_build *b, struct dms_req *re
 	f.tag = key->addr;
 	f.b = key->rkey;
 	dms_build_frame(b, &f);
+	dms_path_rate_charge(path, seg.len);
 	req->keyed += seg.len;
 	dms_drr_charge(&s->drr, seg.len);
 	return true;

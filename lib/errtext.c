@@ -81,7 +81,7 @@ static const char *const states[] = {
 
 /* by bit of enum dmastream_wait */
 static const char *const waits[] = {
-	"landing", "cq", "credit", "key", "window", "hold", "session", "incast",
+	"landing", "cq", "credit", "key", "window", "hold", "session", "incast", "rate",
 };
 
 /* the names of the verbs' ib_wc_status, in its order */

@@ -56,6 +56,7 @@ static const struct name counters[] = {
 	[DMASTREAM_CTR_POLLED_SQES] = { "polled_sqes", "submissions that polling threads consumed" },
 	[DMASTREAM_CTR_POLL_SLEEPS] = { "poll_sleeps", "polling threads went to sleep" },
 	[DMASTREAM_CTR_INCAST_WAITS] = { "incast_waits", "a pull found the incast budget spent" },
+	[DMASTREAM_CTR_RATE_WAITS] = { "rate_waits", "a stream found its lane's rate limit spent" },
 	[DMASTREAM_CTR_POLL_WAKES] = { "poll_wakes", "polling threads woken by a system call" },
 };
 

@@ -237,6 +237,7 @@ static void path_json(const struct nlattr *const *a)
 	out_u64("port", ctl_u32(a[DMASTREAM_PATH_PORT]));
 	out_u64("qpn", ctl_u32(a[DMASTREAM_PATH_QPN]));
 	out_str("lane", lane_of(a[DMASTREAM_PATH_LANE]));
+	out_u64("rate_kbit", ctl_u64(a[DMASTREAM_PATH_RATE]));
 	out_str("state", known(ctl_path_state(ctl_u32(a[DMASTREAM_PATH_STATE]))));
 	out_u64("slot_credits", ctl_u32(a[DMASTREAM_PATH_SLOT_CREDITS]));
 	out_u64("recv_posted", ctl_u32(a[DMASTREAM_PATH_RECV_POSTED]));
@@ -270,7 +271,7 @@ static const char *ratio(uint64_t used, uint64_t total, char *buf, size_t size)
 
 static void path_fn(const struct nlattr *const *a, void *arg)
 {
-	char device[40], recv[40], window[40], keys[40], reads[40], tx[16], rx[16];
+	char device[40], recv[40], window[40], keys[40], reads[40], tx[16], rx[16], rate[24] = "-";
 	struct view *v = arg;
 
 	if (v->json) {
@@ -278,16 +279,19 @@ static void path_fn(const struct nlattr *const *a, void *arg)
 		return;
 	}
 	if (!v->rows++)
-		printf("  %-5s %-7s %-10s %-6s %-7s %-10s %7s %9s %15s %9s %7s %8s %8s\n",
-		       "id", "session", "device", "qpn", "lane", "state", "credits",
+		printf("  %-5s %-7s %-10s %-6s %-7s %9s %-10s %7s %9s %15s %9s %7s %8s %8s\n",
+		       "id", "session", "device", "qpn", "lane", "Mbit/s", "state", "credits",
 		       "receives", "window", "keys", "reads", "tx", "rx");
 	snprintf(device, sizeof(device), "%.30s/%u",
 		 a[DMASTREAM_PATH_DEVICE] ? ctl_str(a[DMASTREAM_PATH_DEVICE]) : "-",
 		 ctl_u32(a[DMASTREAM_PATH_PORT]));
-	printf("  %-5u %-7u %-10s %-6u %-7s %-10s %7u %9s %15s %9s %7s %8s %8s\n",
+	if (a[DMASTREAM_PATH_RATE])
+		snprintf(rate, sizeof(rate), "%.1f",
+			 (double)ctl_u64(a[DMASTREAM_PATH_RATE]) / 1000);
+	printf("  %-5u %-7u %-10s %-6u %-7s %9s %-10s %7u %9s %15s %9s %7s %8s %8s\n",
 	       ctl_u32(a[DMASTREAM_PATH_ID]), ctl_u32(a[DMASTREAM_PATH_SESSION]),
 	       device, ctl_u32(a[DMASTREAM_PATH_QPN]),
-	       lane_of(a[DMASTREAM_PATH_LANE]),
+	       lane_of(a[DMASTREAM_PATH_LANE]), rate,
 	       known(ctl_path_state(ctl_u32(a[DMASTREAM_PATH_STATE]))),
 	       ctl_u32(a[DMASTREAM_PATH_SLOT_CREDITS]),
 	       ratio(ctl_u32(a[DMASTREAM_PATH_RECV_POSTED]),
@@ -318,6 +322,7 @@ static const struct {
 	{ DMASTREAM_WAIT_HOLD, "send: the receiver put the pull off, for want of large landing buffers" },
 	{ DMASTREAM_WAIT_SESSION, "the session or path is not up" },
 	{ DMASTREAM_WAIT_INCAST, "receive: the incast budget of the NIC is spent" },
+	{ DMASTREAM_WAIT_RATE, "send: the rate limit of the path's lane is spent" },
 };
 
 static void waits_json(uint32_t waits)

@@ -574,7 +574,8 @@ enum dmastream_wait {
 	DMASTREAM_WAIT_WINDOW	= 1U << 4,	/* send: the path's send window */
 	DMASTREAM_WAIT_HOLD	= 1U << 5,	/* send: the receiver cannot pull now */
 	DMASTREAM_WAIT_SESSION	= 1U << 6,	/* the session or path is not up */
-	DMASTREAM_WAIT_INCAST	= 1U << 7	/* receive: the NIC's incast budget */
+	DMASTREAM_WAIT_INCAST	= 1U << 7,	/* receive: the NIC's incast budget */
+	DMASTREAM_WAIT_RATE	= 1U << 8	/* send: the rate limit of the path's lane */
 };
 
 /** enum dmastream_err_class - where a stream's last error came from */

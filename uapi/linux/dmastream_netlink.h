@@ -123,6 +123,8 @@ enum dmastream_nl_path {
 	DMASTREAM_PATH_INCAST_LIMIT	= 24,	/* u64: bytes that the device may be pulling */
 	DMASTREAM_PATH_INCAST_USED	= 25,	/* u64: bytes, over all paths of the device */
 	DMASTREAM_PATH_INCAST_HIGH	= 26,	/* u64: the most that it ever was */
+	DMASTREAM_PATH_DSCP		= 27,	/* u32: of its packets, once it is connected */
+	DMASTREAM_PATH_RATE		= 28,	/* u64: kbit/s that it may send, when there is a limit */
 	DMASTREAM_PATH_END
 };
 
@@ -215,6 +217,7 @@ enum dmastream_counter {
 	DMASTREAM_CTR_POLL_SLEEPS	= 42,	/* polling threads that went to sleep */
 	DMASTREAM_CTR_POLL_WAKES	= 43,	/* polling threads that ENTER woke */
 	DMASTREAM_CTR_INCAST_WAITS	= 44,	/* pulls that found the incast budget spent */
+	DMASTREAM_CTR_RATE_WAITS	= 45,	/* a stream found the rate limit of its lane spent */
 	DMASTREAM_CTR_END
 };
 
