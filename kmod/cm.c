@@ -59,6 +59,13 @@ static unsigned int dms_param_ack_timeout = 19;
 module_param_named(ack_timeout, dms_param_ack_timeout, uint, 0644);
 MODULE_PARM_DESC(ack_timeout, "local ACK timeout of a queue pair, 4.096 us * 2^n, 8 to 20 (default 19: 2.1 s)");
 
+/* -1: what rdma_cm has (default_roce_tos of its configfs) */
+static int dms_param_dscp[DMS_LANES] = { [DMS_LANE_BULK] = -1, [DMS_LANE_LATENCY] = -1 };
+module_param_named(dscp_bulk, dms_param_dscp[DMS_LANE_BULK], int, 0644);
+MODULE_PARM_DESC(dscp_bulk, "traffic class (DSCP) of the bulk lane of sessions that are dialled from here, both ways, 0 to 63; -1: as rdma_cm is configured (default -1)");
+module_param_named(dscp_latency, dms_param_dscp[DMS_LANE_LATENCY], int, 0644);
+MODULE_PARM_DESC(dscp_latency, "the same for the latency lane (default -1)");
+
 struct workqueue_struct *dms_rdma_wq;
 static atomic_t dms_cm_pending;
 
@@ -101,6 +108,26 @@ static void dms_cm_start_limit(struct dms_rdma *tp)
 static void dms_cm_tune(struct rdma_cm_id *id)
 {
 	rdma_set_ack_timeout(id, clamp(READ_ONCE(dms_param_ack_timeout), 8U, 20U));
+}
+
+/*
+ * Before the address is resolved, since the route is made for it.  The request tells
+ * the other side, whose packets then have the same class.
+ */
+static void dms_cm_set_class(struct rdma_cm_id *id, u8 lane)
+{
+	int dscp = READ_ONCE(dms_param_dscp[lane]);
+
+	if (dscp >= 0)
+		rdma_set_service_type(id, min(dscp, 63) << 2);
+}
+
+/* What the packets of the queue pair have: of the route, on both sides. */
+static void dms_cm_note_class(struct dms_rdma *tp)
+{
+	const struct sa_path_rec *route = tp->id->route.path_rec;
+
+	WRITE_ONCE(tp->dscp, route ? route->traffic_class >> 2 : 0);
 }
 
 /* @buf: room for sizeof(struct dms_wire_cm) */
@@ -160,6 +187,7 @@ static int dms_cm_connect(struct dms_rdma *tp)
 	if (ret)
 		return ret;
 	dms_cm_tune(tp->id);
+	dms_cm_note_class(tp);
 	dms_cm_param(tp, &param, buf, path->ibdev->max_reads);
 	tp->asked = true;
 	return rdma_connect_locked(tp->id, &param);
@@ -337,6 +365,7 @@ static int dms_cm_resolve(struct dms_rdma *tp, const struct sockaddr_storage *sr
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	tp->id = id;		/* destroyed by the fence */
+	dms_cm_set_class(id, tp->path->lane);
 	if (!dms_path_move(tp->path, DMS_PATH_INIT, DMS_PATH_RESOLVING))
 		return -ESHUTDOWN;
 	dms_cm_start_limit(tp);
@@ -417,6 +446,7 @@ static int dms_cm_accept(struct dms_rdma *tp, const struct dms_cm_request *req)
 	if (ret)
 		return ret;
 	dms_cm_tune(tp->id);
+	dms_cm_note_class(tp);
 	dms_cm_param(tp, &param, buf, min_t(u32, tp->path->ibdev->max_reads, req->serves));
 	tp->asked = true;
 	return rdma_accept(tp->id, &param);	/* rejects by itself when it fails */

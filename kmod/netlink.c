@@ -282,7 +282,8 @@ static int dms_put_path_rdma(struct sk_buff *skb, const struct dms_path *path)
 		return 0;
 	return nla_put_string(skb, DMASTREAM_PATH_DEVICE, dev_name(&qp->device->dev)) ?:
 	       nla_put_u32(skb, DMASTREAM_PATH_PORT, qp->port ?: tp->id->port_num) ?:
-	       nla_put_u32(skb, DMASTREAM_PATH_QPN, qp->qp_num);
+	       nla_put_u32(skb, DMASTREAM_PATH_QPN, qp->qp_num) ?:
+	       nla_put_u32(skb, DMASTREAM_PATH_DSCP, READ_ONCE(tp->dscp));
 }
 
 static int dms_put_path_incast(struct sk_buff *skb, struct dms_ibdev *d)

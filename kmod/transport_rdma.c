@@ -545,6 +545,27 @@ static int dms_rdma_limits(struct dms_path *path, u32 reads_max)
 	return 0;
 }
 
+/*
+ * The paths of a session use different completion vectors, as long as there are
+ * enough, and sessions begin at different ones.
+ *
+ * A completion queue of the pool is shared by queue pairs, and its work by all that
+ * completes on one CPU.  What is on the latency lane has a queue of its own, and a
+ * work that any CPU may run: else a short message would be heard of after whatever
+ * completed on the bulk lane.
+ */
+static struct ib_cq *dms_rdma_get_cq(struct dms_rdma *tp, u32 nr_cqe)
+{
+	const struct dms_path *path = tp->path;
+	struct ib_device *dev = path->ibdev->dev;
+	u32 vector = (path->session->num + path->index) % dev->num_comp_vectors;
+
+	tp->own_cq = path->lane == DMS_LANE_LATENCY;
+	if (tp->own_cq)
+		return ib_alloc_cq(dev, tp, nr_cqe, vector, IB_POLL_UNBOUND_WORKQUEUE);
+	return ib_cq_pool_get(dev, nr_cqe, vector, IB_POLL_WORKQUEUE);
+}
+
 static int dms_rdma_make_qp(struct dms_rdma *tp)
 {
 	struct dms_path *path = tp->path;
@@ -574,8 +595,7 @@ static int dms_rdma_make_qp(struct dms_rdma *tp)
 		return PTR_ERR(pd);
 	tp->pd = pd;
 
-	cq = ib_cq_pool_get(path->ibdev->dev, nr_cqe,
-			    path->id % path->ibdev->dev->num_comp_vectors, IB_POLL_WORKQUEUE);
+	cq = dms_rdma_get_cq(tp, nr_cqe);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	tp->nr_cqe = nr_cqe;
@@ -796,7 +816,9 @@ static void dms_rdma_fence(struct dms_path *path)
 	dms_rdma_free_buffers(tp);
 	if (tp->pd)
 		ib_dealloc_pd(tp->pd);
-	if (tp->cq)
+	if (tp->cq && tp->own_cq)
+		ib_free_cq(tp->cq);
+	else if (tp->cq)
 		ib_cq_pool_put(tp->cq, tp->nr_cqe);
 	tp->pd = NULL;
 	tp->cq = NULL;

@@ -40,6 +40,7 @@ struct dms_rdma {
 	struct dms_path		*path;
 	struct list_head	ibdev_node;	/* ibdev->paths, ibdev->paths_lock */
 	bool			passive;	/* the peer asked, we accepted */
+	u8			dscp;		/* of its packets; for the operator */
 
 	/*
 	 * setup_lock: id, and what dms_rdma_setup() makes, until dead is set:
@@ -56,6 +57,7 @@ struct dms_rdma {
 	struct ib_pd		*pd;
 	struct ib_cq		*cq;
 	u32			nr_cqe;
+	bool			own_cq;		/* not of the device's pool */
 	struct ib_qp		*qp;
 	u32			nr_tx_mapped;
 	u32			nr_reads;	/* of path->reads, before the answer lowered it */

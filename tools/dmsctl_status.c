@@ -237,6 +237,7 @@ static void path_json(const struct nlattr *const *a)
 	out_u64("port", ctl_u32(a[DMASTREAM_PATH_PORT]));
 	out_u64("qpn", ctl_u32(a[DMASTREAM_PATH_QPN]));
 	out_str("lane", lane_of(a[DMASTREAM_PATH_LANE]));
+	out_u64("dscp", ctl_u32(a[DMASTREAM_PATH_DSCP]));
 	out_u64("rate_kbit", ctl_u64(a[DMASTREAM_PATH_RATE]));
 	out_str("state", known(ctl_path_state(ctl_u32(a[DMASTREAM_PATH_STATE]))));
 	out_u64("slot_credits", ctl_u32(a[DMASTREAM_PATH_SLOT_CREDITS]));
@@ -279,8 +280,8 @@ static void path_fn(const struct nlattr *const *a, void *arg)
 		return;
 	}
 	if (!v->rows++)
-		printf("  %-5s %-7s %-10s %-6s %-7s %9s %-10s %7s %9s %15s %9s %7s %8s %8s\n",
-		       "id", "session", "device", "qpn", "lane", "Mbit/s", "state", "credits",
+		printf("  %-5s %-7s %-10s %-6s %-7s %4s %9s %-10s %7s %9s %15s %9s %7s %8s %8s\n",
+		       "id", "session", "device", "qpn", "lane", "dscp", "Mbit/s", "state", "credits",
 		       "receives", "window", "keys", "reads", "tx", "rx");
 	snprintf(device, sizeof(device), "%.30s/%u",
 		 a[DMASTREAM_PATH_DEVICE] ? ctl_str(a[DMASTREAM_PATH_DEVICE]) : "-",
@@ -288,10 +289,10 @@ static void path_fn(const struct nlattr *const *a, void *arg)
 	if (a[DMASTREAM_PATH_RATE])
 		snprintf(rate, sizeof(rate), "%.1f",
 			 (double)ctl_u64(a[DMASTREAM_PATH_RATE]) / 1000);
-	printf("  %-5u %-7u %-10s %-6u %-7s %9s %-10s %7u %9s %15s %9s %7s %8s %8s\n",
+	printf("  %-5u %-7u %-10s %-6u %-7s %4u %9s %-10s %7u %9s %15s %9s %7s %8s %8s\n",
 	       ctl_u32(a[DMASTREAM_PATH_ID]), ctl_u32(a[DMASTREAM_PATH_SESSION]),
 	       device, ctl_u32(a[DMASTREAM_PATH_QPN]),
-	       lane_of(a[DMASTREAM_PATH_LANE]), rate,
+	       lane_of(a[DMASTREAM_PATH_LANE]), ctl_u32(a[DMASTREAM_PATH_DSCP]), rate,
 	       known(ctl_path_state(ctl_u32(a[DMASTREAM_PATH_STATE]))),
 	       ctl_u32(a[DMASTREAM_PATH_SLOT_CREDITS]),
 	       ratio(ctl_u32(a[DMASTREAM_PATH_RECV_POSTED]),
