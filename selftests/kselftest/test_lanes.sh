@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# usage: test_lanes.sh
+#
+# Two RDMA devices of one guest, with a wire between them that streams really use: the
+# traffic class of each lane on it, then how long a ping-pong takes while 64 MiB messages
+# go the same way, on a good wire and on one that loses 1 %.
+prog=build/kselftest/test_transfer_lanes
+bad=0
+
+dms-veth || exit 4
+# what is sent from here to the other end goes over the pair; what arrives is for here
+route()
+{
+	ip rule add pref 10 iif "$3" lookup local &&
+	ip rule add pref 20 to "$2" lookup "$4" &&
+	ip route add "$2" dev "$3" src "$1" table "$4"
+}
+route 10.78.0.1 10.78.0.2 va 101 && route 10.78.0.2 10.78.0.1 vb 102 &&
+	ip rule add pref 30 lookup local && ip rule del pref 0 || exit 4
+
+export DMS_ADDR=10.78.0.2
+case ${DMS_NIC:-rxe} in
+rxe)
+	export DMS_RDMA=rxe-b
+	"$prog" class va || bad=1
+	"$prog" delays 'no loss' || bad=1
+	modprobe -q sch_netem
+	if tc qdisc add dev va root netem loss 1% && tc qdisc add dev vb root netem loss 1%; then
+		"$prog" delays '1% loss' || bad=1
+		tc qdisc del dev va root
+		tc qdisc del dev vb root
+	else
+		echo '# no netem'
+	fi ;;
+hwsim)
+	export DMS_RDMA=hw-b
+	"$prog" delays 'no loss' || bad=1 ;;
+esac
+exit $bad
