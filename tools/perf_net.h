@@ -106,6 +106,7 @@ struct perf_net_opts {
 	bool		server;
 	bool		poll;
 	bool		check;
+	bool		latency;	/* lane; for transports that have any */
 };
 
 struct perf_net;

@@ -260,6 +260,8 @@ int perf_net_connect(struct perf_net *net, uint32_t *conn)
 	struct dmastream_error err;
 	int ret;
 
+	if (net->o.latency)
+		opts.flags |= DMASTREAM_STREAM_LATENCY;
 	do {
 		ret = dmastream_connect(net->ctx, &net->peer, net->o.service, &opts, OPEN_MS,
 					conn, &err);

@@ -38,6 +38,7 @@ static const char usage_text[] =
 "  -b, --bidirectional   each message is answered by one of its size\n"
 "  -e, --events          sleep until something happens (the default)\n"
 "      --poll            never sleep\n"
+"      --lane=LANE       bulk (the default) or latency\n"
 "      --procs=N         client processes\n"
 "      --check           look at a word of each 4 KiB that comes\n"
 "      --warmup=N        round trips before anything counts\n"
@@ -66,7 +67,7 @@ static const char usage_text[] =
 "  -V, --version\n";
 
 enum {
-	OPT_POLL = 256, OPT_PROCS, OPT_CHECK, OPT_WARMUP, OPT_RATE, OPT_LOAD, OPT_ARRIVALS,
+	OPT_POLL = 256, OPT_LANE, OPT_PROCS, OPT_CHECK, OPT_WARMUP, OPT_RATE, OPT_LOAD, OPT_ARRIVALS,
 	OPT_CV, OPT_REQUEST, OPT_FANOUT, OPT_ROWS, OPT_ZIPF, OPT_SEED, OPT_SERVICE, OPT_BIND,
 	OPT_LANDING, OPT_LANDINGS, OPT_SMALLS, OPT_GBITS, OPT_JSON, OPT_CSV,
 };
@@ -84,6 +85,7 @@ static const struct option long_opts[] = {
 	{ "bidirectional", no_argument, NULL, 'b' },
 	{ "events", no_argument, NULL, 'e' },
 	{ "poll", no_argument, NULL, OPT_POLL },
+	{ "lane", required_argument, NULL, OPT_LANE },
 	{ "procs", required_argument, NULL, OPT_PROCS },
 	{ "check", no_argument, NULL, OPT_CHECK },
 	{ "warmup", required_argument, NULL, OPT_WARMUP },
@@ -251,6 +253,14 @@ static int parse_arrivals(struct perf_opts *o, const char *kind)
 	return usage_error("--arrivals wants poisson, gamma or fixed", kind);
 }
 
+static int parse_lane(struct perf_opts *o, const char *lane)
+{
+	o->net.latency = !strcmp(lane, "latency");
+	if (o->net.latency || !strcmp(lane, "bulk"))
+		return 0;
+	return usage_error("--lane wants bulk or latency", lane);
+}
+
 static int parse_real(struct perf_opts *o, int c)
 {
 	double seconds;
@@ -342,6 +352,8 @@ static int parse_one(struct perf_opts *o, int c)
 		return parse_real(o, c);
 	case OPT_LOAD:
 		return parse_loads(o, optarg);
+	case OPT_LANE:
+		return parse_lane(o, optarg);
 	case OPT_ARRIVALS:
 		return parse_arrivals(o, optarg);
 	case OPT_SERVICE:
