@@ -7,6 +7,43 @@
 
 #include "seg.h"
 
+/* The element with byte @at of the message, and that byte's place in it; @n: none. */
+static u32 elem_find(const struct dms_elem *elem, u32 n, u32 at, u32 *into)
+{
+	u64 begin = 0;
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		if (at < begin + elem[i].len) {
+			*into = at - (u32)begin;
+			break;
+		}
+		begin += elem[i].len;
+	}
+	return i;
+}
+
+/**
+ * dms_elem_at() - where a byte of the message lies, and what follows it there
+ * @elem: elements of the message, in order; empty ones are passed over
+ * @n: how many
+ * @at: byte of the message
+ * @piece: the answer: from that byte to the end of its element
+ *
+ * Context: Any.
+ * Return: false, and nothing in @piece, when @at is not inside the message.
+ */
+bool dms_elem_at(const struct dms_elem *elem, u32 n, u32 at, struct dms_elem *piece)
+{
+	u32 into, i = elem_find(elem, n, at, &into);
+
+	if (i == n)
+		return false;
+	piece->off = elem[i].off + into;
+	piece->len = elem[i].len - into;
+	return true;
+}
+
 /**
  * dms_seg_at() - the segment that starts at a byte of a message
  * @elem: elements of the message, in order; empty ones are passed over
@@ -27,21 +64,15 @@
 bool dms_seg_at(const struct dms_elem *elem, u32 n, u32 at, u32 pages, u32 page_shift,
 		struct dms_seg *seg)
 {
-	u64 room, begin = 0;
 	u32 i, into;
+	u64 room;
 
 	if (!pages || page_shift > 31)
 		return false;
-
-	for (i = 0; i < n; i++) {
-		if (at < begin + elem[i].len)
-			break;
-		begin += elem[i].len;
-	}
+	i = elem_find(elem, n, at, &into);
 	if (i == n)
 		return false;
 
-	into = at - (u32)begin;
 	seg->elem = i;
 	seg->off = elem[i].off + into;
 	/* from here to the end of the last page that a region can hold */

@@ -28,6 +28,8 @@ struct dms_seg {
 /* false when @at is not inside the message */
 bool dms_seg_at(const struct dms_elem *elem, u32 n, u32 at, u32 pages, u32 page_shift,
 		struct dms_seg *seg);
+/* From byte @at of the message to the end of its element; false when it is not inside. */
+bool dms_elem_at(const struct dms_elem *elem, u32 n, u32 at, struct dms_elem *piece);
 /* sum of lengths, or -EMSGSIZE when it is over @max */
 int dms_seg_total(const struct dms_elem *elem, u32 n, u32 max, u32 *total);
 /* bytes of one READ: the least of what key, landing and @most allow; never 0 when none is 0 */

@@ -8,6 +8,7 @@
 #include "../unit/test_window.c"
 #include "../unit/test_ringidx.c"
 #include "../unit/test_seg.c"
+#include "../unit/test_tile.c"
 #include "../unit/test_fsm.c"
 #include "../unit/test_pick.c"
 #include "../unit/test_delay.c"
@@ -21,6 +22,7 @@ kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_window_suite,
 		  &dms_core_ringidx_suite,
 		  &dms_core_seg_suite,
+		  &dms_core_tile_suite,
 		  &dms_core_fsm_suite,
 		  &dms_core_pick_suite,
 		  &dms_core_delay_suite,

@@ -17,6 +17,7 @@ static const struct dms_test_suite *const suites[] = {
 	&dms_core_window_suite,
 	&dms_core_ringidx_suite,
 	&dms_core_seg_suite,
+	&dms_core_tile_suite,
 	&dms_core_fsm_suite,
 	&dms_core_pick_suite,
 	&dms_core_delay_suite,

@@ -9,6 +9,7 @@ extern const struct dms_test_suite dms_core_credit_model_suite;
 extern const struct dms_test_suite dms_core_window_suite;
 extern const struct dms_test_suite dms_core_ringidx_suite;
 extern const struct dms_test_suite dms_core_seg_suite;
+extern const struct dms_test_suite dms_core_tile_suite;
 extern const struct dms_test_suite dms_core_fsm_suite;
 extern const struct dms_test_suite dms_core_pick_suite;
 extern const struct dms_test_suite dms_core_delay_suite;

@@ -76,6 +76,40 @@ TEST(seg_edges)
 	EXPECT_TRUE(seg.off == U64_MAX - 0xffe);
 }
 
+TEST(elem_pieces)
+{
+	static const struct dms_elem two[] = { { 0, U32_MAX }, { 7, U32_MAX } };
+	static const struct {
+		u32 n, at;
+		bool ok;
+		struct dms_elem want;
+	} rows[] = {
+		{ 4, 0, true, { 0x10ff0, 0x20 } },
+		{ 4, 0x1f, true, { 0x1100f, 1 } },
+		{ 4, 0x20, true, { 0x20000, 0x3000 } },		/* over the empty one */
+		{ 4, 0x301f, true, { 0x22fff, 1 } },
+		{ 4, 0x3020, true, { 0x30001, 0x1fff } },
+		{ 4, 0x501e, true, { 0x31fff, 1 } },
+		{ 4, 0x501f, false, { 5, 5 } },
+		{ 3, 0x3020, false, { 5, 5 } },
+		{ 1, U32_MAX, false, { 5, 5 } },
+		{ 0, 0, false, { 5, 5 } },
+	};
+	struct dms_elem piece;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		test_row(i);
+		piece = (struct dms_elem){ 5, 5 };
+		EXPECT_EQ(dms_elem_at(seg_elems, rows[i].n, rows[i].at, &piece), rows[i].ok);
+		EXPECT_EQ(piece.off, rows[i].want.off);
+		EXPECT_EQ(piece.len, rows[i].want.len);
+	}
+	EXPECT_TRUE(dms_elem_at(two, 2, U32_MAX, &piece));
+	EXPECT_EQ(piece.off, 7);
+	EXPECT_EQ(piece.len, U32_MAX);
+}
+
 /* Walks over messages: no byte is left out, none comes twice, no cut is too long. */
 TEST(seg_walks)
 {
@@ -162,6 +196,7 @@ TEST(read_lengths)
 TESTSET(dms_core_seg,
 	CASE(seg_rows),
 	CASE(seg_edges),
+	CASE(elem_pieces),
 	CASE(seg_walks),
 	CASE(seg_totals),
 	CASE(read_lengths));
