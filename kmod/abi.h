@@ -31,6 +31,13 @@ DMS_ABI_AT(dmastream_vec, off, 0);
 DMS_ABI_AT(dmastream_vec, len, 8);
 DMS_ABI_AT(dmastream_vec, reserved, 12);
 
+DMS_ABI_SIZE(dmastream_tile, 32);
+DMS_ABI_AT(dmastream_tile, off, 0);
+DMS_ABI_AT(dmastream_tile, pitch, 8);
+DMS_ABI_AT(dmastream_tile, rows, 16);
+DMS_ABI_AT(dmastream_tile, row_bytes, 20);
+DMS_ABI_AT(dmastream_tile, reserved, 24);
+
 DMS_ABI_SIZE(dmastream_cqe, 32);
 DMS_ABI_AT(dmastream_cqe, user_data, 0);
 DMS_ABI_AT(dmastream_cqe, result, 8);

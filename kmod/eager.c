@@ -7,6 +7,7 @@
  */
 #include "eager.h"
 
+#include <linux/minmax.h>
 #include <linux/string.h>
 
 #include "group.h"
@@ -21,11 +22,12 @@
  */
 void dms_eager_copy_out(void *to, const struct dms_req *req)
 {
-	u32 i;
+	struct dms_elem piece;
+	u32 at;
 
-	for (i = 0; i < req->nr_elem; i++) {
-		u64 off = req->elem[i].off;
-		u32 left = req->elem[i].len;
+	for (at = 0; at < req->len && dms_req_at(req, at, &piece); at += piece.len) {
+		u64 off = piece.off;
+		u32 left = piece.len;
 
 		while (left) {
 			u32 n = left;
@@ -40,17 +42,8 @@ void dms_eager_copy_out(void *to, const struct dms_req *req)
 	dms_stat_add(DMS_STAT_COPIED_TX_BYTES, req->len);
 }
 
-/**
- * dms_eager_copy_in() - copy a message out of a packet
- * @l: landing, not shorter than @len
- * @from: the frame's body
- * @len: bytes
- */
-void dms_eager_copy_in(struct dms_landing *l, const void *from, u32 len)
+static const void *eager_copy_in(struct dms_landing *l, u64 off, const void *from, u32 left)
 {
-	u64 off = l->off;
-	u32 left = len;
-
 	while (left) {
 		u32 n = left;
 		void *to = dms_pool_addr(l->pool, off, &n);
@@ -59,6 +52,28 @@ void dms_eager_copy_in(struct dms_landing *l, const void *from, u32 len)
 		from += n;
 		off += n;
 		left -= n;
+	}
+	return from;
+}
+
+/**
+ * dms_eager_copy_in() - copy a message out of a packet
+ * @l: landing, not shorter than @len
+ * @from: the frame's body
+ * @len: bytes
+ */
+void dms_eager_copy_in(struct dms_landing *l, const void *from, u32 len)
+{
+	struct dms_elem piece;
+	u32 at, n;
+
+	if (l->tile) {
+		for (at = 0; at < len && dms_tile_at(l->tile, at, &piece); at += n) {
+			n = min(piece.len, len - at);
+			from = eager_copy_in(l, piece.off, from, n);
+		}
+	} else {
+		eager_copy_in(l, l->off, from, len);
 	}
 	l->filled = len;
 	dms_stat_add(DMS_STAT_COPIED_RX_BYTES, len);

@@ -20,6 +20,8 @@
 #include <linux/uidgid.h>
 #include <linux/workqueue.h>
 
+#include "core/tile.h"
+
 struct dms_ctx;
 struct dms_pool;
 struct dms_group;
@@ -54,11 +56,18 @@ struct dms_landing {
 	u64			off;
 	u32			len;
 	u64			cookie;
+	const struct dms_tile	*tile;		/* of the same RECV, in place of off; else NULL */
 	/* -- */
 	u32			filled;		/* bytes that landed */
 	u32			issued;		/* bytes for which a READ was issued */
 	struct dms_rxmsg	msg;		/* an eager message, or a posted one */
 };
+
+/* Where it is, whatever it is. */
+static inline struct dms_tile dms_landing_tile(const struct dms_landing *l)
+{
+	return l->tile ? *l->tile : dms_tile_range(l->off, l->len);
+}
 
 /* Somebody who wants a landing and found none. */
 struct dms_group_waiter {

@@ -167,7 +167,8 @@ static int call_query(struct dms_call *call)
 	BUILD_BUG_ON(sizeof(arg->node) != sizeof(dms_boot_nonce));
 	*arg = (struct dmastream_query) {
 		.abi_version		= DMASTREAM_ABI_VERSION,
-		.features		= DMASTREAM_FEAT_POLL | DMASTREAM_FEAT_LANES,
+		.features		= DMASTREAM_FEAT_POLL | DMASTREAM_FEAT_LANES |
+					  DMASTREAM_FEAT_TILE,
 		.sqe_ops		= BIT(DMASTREAM_OP_NOP) | BIT(DMASTREAM_OP_SEND) |
 					  BIT(DMASTREAM_OP_RECV),
 		.sqe_flags		= DMASTREAM_SQE_FLAGS,

@@ -197,14 +197,18 @@ void dms_mr_answer(struct dms_rdma *tp)
  * @path: its lock held
  * @key: FREE
  * @pool: mapped on the path's device, a transfer held
- * @off: first byte
+ * @tile: what the segment is of
+ * @at: its first byte
  * @len: bytes, at most path->seg_pages pages
+ *
+ * A region takes pieces that are apart as long as each but the first begins and each
+ * but the last ends on a page; the peer sees them side by side.
  *
  * Context: process, does not sleep.
  * Return: 0, or a negative errno and nothing is open.
  */
 int dms_mr_expose(struct dms_path *path, struct dms_key *key,
-		  struct dms_pool *pool, u64 off, u32 len)
+		  struct dms_pool *pool, const struct dms_tile *tile, u32 at, u32 len)
 {
 	struct dms_rdma *tp = dms_rdma_ready(path);
 	struct ib_mr *mr = key->mr;
@@ -221,7 +225,7 @@ int dms_mr_expose(struct dms_path *path, struct dms_key *key,
 	if (!tp)
 		return -ESHUTDOWN;
 
-	n = dms_pool_sges(pool, path->ibdev, off, len, tp->pieces, tp->key_pages);
+	n = dms_pool_tile_sges(pool, path->ibdev, tile, at, len, tp->pieces, tp->key_pages);
 	if (n <= 0)
 		return n ?: -EINVAL;
 	for (i = 0; i < n; i++) {
@@ -232,7 +236,7 @@ int dms_mr_expose(struct dms_path *path, struct dms_key *key,
 	ret = ib_map_mr_sg(mr, tp->sgl, n, NULL, PAGE_SIZE);
 	if (ret != n || mr->length != len)
 		return ret < 0 ? ret : -EMSGSIZE;
-	dms_pool_sync_for_device(pool, path->ibdev, off, len);
+	dms_pool_tile_sync_for_device(pool, path->ibdev, tile, at, len);
 
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	mr->iova = dms_mr_iova(path, key, tp->pieces[0].addr);

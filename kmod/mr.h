@@ -11,6 +11,7 @@ struct dms_key;
 struct dms_path;
 struct dms_pool;
 struct dms_rdma;
+struct dms_tile;
 
 /*
  * A region's key has 8 bits that change with each registration.  It is
@@ -25,7 +26,7 @@ void dms_mr_destroy(struct dms_rdma *tp);
 void dms_mr_answer(struct dms_rdma *tp);
 
 int dms_mr_expose(struct dms_path *path, struct dms_key *key,
-		  struct dms_pool *pool, u64 off, u32 len);
+		  struct dms_pool *pool, const struct dms_tile *tile, u32 at, u32 len);
 int dms_mr_revoke(struct dms_path *path, struct dms_key *key);
 
 #endif /* DMS_MR_H */

@@ -24,8 +24,6 @@
 #include "stream.h"
 #include "stream_impl.h"
 
-#define DMS_COPY_AREA	(DMS_PKT_BUF - DMS_PKT_HEAD)
-
 /**
  * dms_mux_ready() - have a stream served
  * @stream: with a path, or nothing happens
@@ -273,17 +271,16 @@ int dms_build_gather(struct dms_build *b, struct dms_req *req)
 {
 	struct dms_txpkt *pkt = b->pkt;
 	u32 max = build_max_sges(b);
-	u32 i;
+	struct dms_elem piece;
+	u32 at;
 	int n;
 
-	for (i = 0; i < req->nr_elem; i++) {
-		n = dms_pool_sges(req->pool, b->path->ibdev, req->elem[i].off,
-				  req->elem[i].len, &pkt->sge[pkt->nr_sge],
-				  max - pkt->nr_sge);
+	for (at = 0; at < req->len && dms_req_at(req, at, &piece); at += piece.len) {
+		n = dms_pool_sges(req->pool, b->path->ibdev, piece.off, piece.len,
+				  &pkt->sge[pkt->nr_sge], max - pkt->nr_sge);
 		if (WARN_ON_ONCE(n < 0))
 			return n;
-		dms_pool_sync_for_device(req->pool, b->path->ibdev,
-					 req->elem[i].off, req->elem[i].len);
+		dms_pool_sync_for_device(req->pool, b->path->ibdev, piece.off, piece.len);
 		pkt->nr_sge += n;
 	}
 	b->body += req->len;

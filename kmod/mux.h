@@ -24,6 +24,7 @@ struct dms_txpkt;
 #define DMS_PKT_HEAD		(sizeof(struct dms_wire_pkt) + \
 				 DMS_PKT_FRAMES * sizeof(struct dms_wire_frame))
 #define DMS_PKT_BUF		8192
+#define DMS_COPY_AREA		(DMS_PKT_BUF - DMS_PKT_HEAD)
 /* Payload up to this size is copied into the packet instead of gathered. */
 #define DMS_COPY_MAX		256
 

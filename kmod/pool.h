@@ -24,6 +24,7 @@
 #include <linux/workqueue.h>
 
 #include "core/seg.h"
+#include "core/tile.h"
 
 struct dms_ibdev;
 struct ib_sge;
@@ -93,6 +94,11 @@ int dms_pool_sges(struct dms_pool *pool, struct dms_ibdev *ibdev, u64 off, u32 l
 		  struct ib_sge *sge, int max);
 /* Bytes from @off on that @max entries can cover, at most @len. */
 u32 dms_pool_sge_span(const struct dms_pool *pool, u64 off, u32 len, int max);
+/* The same of @len bytes from byte @at on of a tile. */
+int dms_pool_tile_sges(struct dms_pool *pool, struct dms_ibdev *ibdev,
+		       const struct dms_tile *tile, u32 at, u32 len, struct ib_sge *sge, int max);
+u32 dms_pool_tile_span(const struct dms_pool *pool, const struct dms_tile *tile, u32 at, u32 len,
+		       int max);
 /*
  * The kernel's address of @off; *@len is lowered to what is contiguous there.
  * For eager.c alone, which holds every copy of payload that there is.
@@ -102,6 +108,10 @@ void *dms_pool_addr(const struct dms_pool *pool, u64 off, u32 *len);
 void dms_pool_sync_for_cpu(struct dms_pool *pool, struct dms_ibdev *ibdev, u64 off, u32 len);
 /* ib_dma_sync for the device before it reads */
 void dms_pool_sync_for_device(struct dms_pool *pool, struct dms_ibdev *ibdev, u64 off, u32 len);
+void dms_pool_tile_sync_for_cpu(struct dms_pool *pool, struct dms_ibdev *ibdev,
+				const struct dms_tile *tile, u32 at, u32 len);
+void dms_pool_tile_sync_for_device(struct dms_pool *pool, struct dms_ibdev *ibdev,
+				   const struct dms_tile *tile, u32 at, u32 len);
 
 /* Of the structure alone, see pool->mem. */
 void dms_pool_put_mem(struct dms_pool *pool);

@@ -324,3 +324,122 @@ void dms_pool_sync_for_device(struct dms_pool *pool, struct dms_ibdev *ibdev, u6
 					      DMA_TO_DEVICE);
 	}
 }
+
+/* ---- the same of tiles; a range is one of a single row ---- */
+
+/* From byte @at on, at most @len, what lies in one row. */
+static struct dms_elem pool_row(const struct dms_tile *tile, u32 at, u32 len)
+{
+	struct dms_elem row;
+
+	if (WARN_ON_ONCE(!dms_tile_at(tile, at, &row)))
+		return (struct dms_elem){ .len = 0 };
+	row.len = min(row.len, len);
+	return row;
+}
+
+/**
+ * dms_pool_tile_sges() - a part of a tile as scatter/gather entries
+ * @pool: pool; the tile was checked, and a transfer is held
+ * @ibdev: device on which it is mapped
+ * @tile: tile
+ * @at: byte of its message
+ * @len: bytes from there on
+ * @sge: out: address and length of each piece; the lkey is left alone
+ * @max: entries that fit
+ *
+ * Context: Any.
+ * Return: as dms_pool_sges().
+ */
+int dms_pool_tile_sges(struct dms_pool *pool, struct dms_ibdev *ibdev,
+		       const struct dms_tile *tile, u32 at, u32 len, struct ib_sge *sge, int max)
+{
+	struct dms_elem row;
+	int n, used = 0;
+
+	for (; len; at += row.len, len -= row.len) {
+		row = pool_row(tile, at, len);
+		if (!row.len)
+			return -ENODEV;
+		n = dms_pool_sges(pool, ibdev, row.off, row.len, sge + used, max - used);
+		if (n < 0)
+			return n;
+		used += n;
+	}
+	return used;
+}
+
+/**
+ * dms_pool_tile_span() - how far so many entries reach in a tile
+ * @pool: pool; the tile was checked
+ * @tile: tile
+ * @at: byte of its message
+ * @len: most that is wanted
+ * @max: entries
+ *
+ * Context: Any.
+ * Return: bytes that dms_pool_tile_sges() can cover with @max entries, at most @len.
+ */
+u32 dms_pool_tile_span(const struct dms_pool *pool, const struct dms_tile *tile, u32 at, u32 len,
+		       int max)
+{
+	struct dms_elem row;
+	u32 span = 0, n;
+
+	while (span < len && max > 0) {
+		row = pool_row(tile, at + span, len - span);
+		n = dms_pool_sge_span(pool, row.off, row.len, max);
+		span += n;
+		if (!n || n < row.len)
+			break;
+		max -= ((row.off + n - 1) >> pool->chunk_shift) -
+		       (row.off >> pool->chunk_shift) + 1;
+	}
+	return span;
+}
+
+/**
+ * dms_pool_tile_sync_for_cpu() - after the device wrote to a part of a tile
+ * @pool: pool; the tile was checked, and a transfer is held
+ * @ibdev: device on which it is mapped
+ * @tile: tile
+ * @at: byte of its message
+ * @len: bytes from there on
+ *
+ * Context: Any.
+ */
+void dms_pool_tile_sync_for_cpu(struct dms_pool *pool, struct dms_ibdev *ibdev,
+				const struct dms_tile *tile, u32 at, u32 len)
+{
+	struct dms_elem row;
+
+	for (; len; at += row.len, len -= row.len) {
+		row = pool_row(tile, at, len);
+		if (!row.len)
+			break;
+		dms_pool_sync_for_cpu(pool, ibdev, row.off, row.len);
+	}
+}
+
+/**
+ * dms_pool_tile_sync_for_device() - before the device reads or writes a part of a tile
+ * @pool: pool; the tile was checked, and a transfer is held
+ * @ibdev: device on which it is mapped
+ * @tile: tile
+ * @at: byte of its message
+ * @len: bytes from there on
+ *
+ * Context: Any.
+ */
+void dms_pool_tile_sync_for_device(struct dms_pool *pool, struct dms_ibdev *ibdev,
+				   const struct dms_tile *tile, u32 at, u32 len)
+{
+	struct dms_elem row;
+
+	for (; len; at += row.len, len -= row.len) {
+		row = pool_row(tile, at, len);
+		if (!row.len)
+			break;
+		dms_pool_sync_for_device(pool, ibdev, row.off, row.len);
+	}
+}

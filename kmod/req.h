@@ -15,6 +15,7 @@
 #include <linux/dmastream.h>
 
 #include "core/seg.h"
+#include "core/tile.h"
 #include "group.h"
 
 struct dms_ring;
@@ -37,7 +38,10 @@ struct dms_req {
 	bool			told;		/* result was posted with MORE (split); ring->cq_lock */
 	int			told_result;	/* likewise */
 	u32			handle;		/* of the stream, as the submission named it */
-	struct dms_elem		elem[DMASTREAM_VEC_MAX];
+	union {				/* which: DMASTREAM_SQE_TILE in flags */
+		struct dms_elem	elem[DMASTREAM_VEC_MAX];
+		struct dms_tile	tile;	/* with gaps between its rows; else it is a range */
+	};
 
 	/* -- the stream's, stream->lock; keys also path->lock -- */
 	struct list_head	rts_node;	/* stream->rtsq: announced, not all pulled */
@@ -53,6 +57,14 @@ struct dms_req {
 	struct list_head	keys;		/* struct dms_key: out or being revoked */
 	struct dms_landing	landing;	/* RECV: its buffer */
 };
+
+/* From byte @at of the message to the end of its element or row; false when it is not inside. */
+static inline bool dms_req_at(const struct dms_req *req, u32 at, struct dms_elem *piece)
+{
+	if (req->flags & DMASTREAM_SQE_TILE)
+		return dms_tile_at(&req->tile, at, piece);
+	return dms_elem_at(req->elem, req->nr_elem, at, piece);
+}
 
 /*
  * The last completion: @result as in struct dmastream_cqe, @cqe_flags besides

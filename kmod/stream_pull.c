@@ -119,6 +119,7 @@ static enum rx_read rx_read(struct dms_stream *s, struct dms_build *b)
 	struct dms_path *path = b->path;
 	struct dms_pull *p = &s->pull;
 	const struct dms_pull_key *key = rx_key_at(p, p->issued);
+	struct dms_tile where;
 	struct dms_landing *l;
 	struct dms_read *rd;
 	u32 max, len;
@@ -139,10 +140,11 @@ static enum rx_read rx_read(struct dms_stream *s, struct dms_build *b)
 	max = min_t(u32, DMS_TX_SGES, path->ibdev->max_read_sge);
 	len = dms_read_len(key->at + key->len - p->issued, l->len - l->issued,
 			   p->msg->len - p->issued);
-	len = dms_pool_sge_span(l->pool, l->off + l->issued, len, max);
+	where = dms_landing_tile(l);
+	len = dms_pool_tile_span(l->pool, &where, l->issued, len, max);
 	if (!dms_incast_take(s, p->msg->len - p->issued, &len, &rd->charge))
 		return RX_BUDGET;
-	n = dms_pool_sges(l->pool, path->ibdev, l->off + l->issued, len, rd->sge, max);
+	n = dms_pool_tile_sges(l->pool, path->ibdev, &where, l->issued, len, rd->sge, max);
 	if (WARN_ON_ONCE(n <= 0)) {
 		dms_incast_put(path->ibdev, rd->charge);
 		return RX_NOT_NOW;

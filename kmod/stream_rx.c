@@ -382,7 +382,7 @@ void dms_rx_eos(struct dms_stream *s, int result)
 /**
  * dms_rx_take() - take a RECV
  * @s: its stream; stream->lock is held
- * @req: one element; on a list of the caller
+ * @req: one element, or a tile; on a list of the caller
  *
  * Return: 0, -EOPNOTSUPP (the stream is pooled), -ENOTCONN, -ENOBUFS (too many
  * are posted), -EPIPE (closed, or broken), -ENODATA (the peer has shut down); then
@@ -405,8 +405,9 @@ int dms_rx_take(struct dms_stream *s, struct dms_req *req)
 	list_del_init(&req->node);
 	l->group = NULL;
 	l->pool = req->pool;
-	l->off = req->elem[0].off;
-	l->len = req->elem[0].len;
+	l->tile = req->flags & DMASTREAM_SQE_TILE ? &req->tile : NULL;
+	l->off = l->tile ? l->tile->off : req->elem[0].off;
+	l->len = req->len;
 	l->cookie = req->user_data;
 	l->filled = 0;
 	l->issued = 0;

@@ -19,6 +19,7 @@
 #include <linux/slab.h>
 
 #include "core/seg.h"
+#include "core/tile.h"
 #include "eager.h"
 #include "path.h"
 #include "pool.h"
@@ -137,20 +138,29 @@ static u32 tx_eager_max(const struct dms_stream *s)
 	return s->peer_posted ? max : min(max, s->peer_small);
 }
 
-/* Pieces that the NIC gathers the message from; 0: it is copied. */
-static u32 tx_pieces(const struct dms_req *req)
+/*
+ * Pieces that the NIC gathers the message from; 0: it is copied; more than @most:
+ * it cannot be eager.
+ *
+ * A tile of more pieces than can be gathered is copied as long as a packet's buffer
+ * has room for it: one key, one READ and one more round trip for every few of its
+ * rows would cost a multiple of the copy.
+ */
+static u32 tx_pieces(const struct dms_req *req, u32 most)
 {
-	u32 shift, i, n = 0;
+	struct dms_elem piece;
+	u32 shift, at, n = 0;
 
 	if (req->len <= DMS_COPY_MAX)
 		return 0;
 	shift = req->pool->chunk_shift;
-	for (i = 0; i < req->nr_elem; i++) {
-		u64 first = req->elem[i].off >> shift;
-		u64 last = (req->elem[i].off + req->elem[i].len - 1) >> shift;
-
-		n += last - first + 1;
+	for (at = 0; at < req->len && n <= most; at += piece.len) {
+		if (!dms_req_at(req, at, &piece))
+			break;
+		n += ((piece.off + piece.len - 1) >> shift) - (piece.off >> shift) + 1;
 	}
+	if (n > most && (req->flags & DMASTREAM_SQE_TILE) && req->len <= DMS_COPY_AREA)
+		return 0;
 	return n;
 }
 
@@ -166,7 +176,7 @@ static bool tx_eager(struct dms_stream *s, struct dms_build *b, struct dms_req *
 		     enum dms_served *served)
 {
 	struct dms_path *path = b->path;
-	u32 pieces = tx_pieces(req);
+	u32 pieces = tx_pieces(req, dms_build_pieces_max(path));
 	u64 charge = dms_window_charge(&path->window, req->len);
 	struct dms_frame f = {
 		.type = DMS_F_DATA,
@@ -290,13 +300,35 @@ static struct dms_key *tx_take_key(struct dms_stream *s, struct dms_path *path, 
 	return key;
 }
 
+/*
+ * The segment that starts with byte @at of the message: *@tile from its byte *@from on;
+ * its length, or 0.
+ */
+static u32 tx_seg(const struct dms_path *path, const struct dms_req *req, u32 at,
+		  struct dms_tile *tile, u32 *from)
+{
+	struct dms_seg seg;
+
+	if (req->flags & DMASTREAM_SQE_TILE) {
+		*tile = req->tile;
+		*from = at;
+		return dms_tile_seg(tile, at, path->seg_pages, PAGE_SHIFT);
+	}
+	if (!dms_seg_at(req->elem, req->nr_elem, at, path->seg_pages, PAGE_SHIFT, &seg))
+		return 0;
+	*tile = dms_tile_range(seg.off, seg.len);
+	*from = 0;
+	return seg.len;
+}
+
 /* Opens the next segment for the peer.  False: not now; *served says why. */
 static bool tx_key(struct dms_stream *s, struct dms_build *b, struct dms_req *req,
 		   enum dms_served *served)
 {
 	struct dms_path *path = b->path;
 	struct dms_key *key;
-	struct dms_seg seg;
+	struct dms_tile tile;
+	u32 from, len;
 	struct dms_frame f = {
 		.type = DMS_F_KEY,
 		.stream = s->peer_sid,
@@ -306,8 +338,8 @@ static bool tx_key(struct dms_stream *s, struct dms_build *b, struct dms_req *re
 	};
 
 	*served = DMS_SERVED;
-	if (WARN_ON_ONCE(!dms_seg_at(req->elem, req->nr_elem, req->keyed,
-				     path->seg_pages, PAGE_SHIFT, &seg)))
+	len = tx_seg(path, req, req->keyed, &tile, &from);
+	if (WARN_ON_ONCE(!len))
 		return false;
 	if (!dms_path_rate_may(path, s)) {
 		s->waits |= DMASTREAM_WAIT_RATE;
@@ -318,13 +350,12 @@ static bool tx_key(struct dms_stream *s, struct dms_build *b, struct dms_req *re
 		*served = DMS_SERVED_STALLED;
 		return false;
 	}
-	key = tx_take_key(s, path, seg.len);
+	key = tx_take_key(s, path, len);
 	if (!key)
 		return false;
 	key->at = req->keyed;
 	key->req = req;
-	dms_pool_sync_for_device(req->pool, path->ibdev, seg.off, seg.len);
-	if (path->ops->expose(path, key, req->pool, seg.off, seg.len)) {
+	if (path->ops->expose(path, key, req->pool, &tile, from, len)) {
 		dms_window_put(&path->window, key->charge);
 		list_add(&key->node, &path->keys_free);
 		b->failed = true;
@@ -334,13 +365,13 @@ static bool tx_key(struct dms_stream *s, struct dms_build *b, struct dms_req *re
 	dms_gauge_inc(DMS_GAUGE_KEYS_OUT);
 	s->nr_keys++;
 	list_add_tail(&key->node, &req->keys);
-	f.len = seg.len;
+	f.len = len;
 	f.tag = key->addr;
 	f.b = key->rkey;
 	dms_build_frame(b, &f);
-	dms_path_rate_charge(path, seg.len);
-	req->keyed += seg.len;
-	dms_drr_charge(&s->drr, seg.len);
+	dms_path_rate_charge(path, len);
+	req->keyed += len;
+	dms_drr_charge(&s->drr, len);
 	return true;
 }
 
@@ -379,7 +410,8 @@ static enum dms_served tx_messages(struct dms_stream *s, struct dms_build *b)
 		if (!dms_drr_may(&s->drr))
 			return DMS_SERVED_MORE;
 		if (req->len <= tx_eager_max(s) &&
-		    tx_pieces(req) <= dms_build_pieces_max(b->path)) {
+		    tx_pieces(req, dms_build_pieces_max(b->path)) <=
+		    dms_build_pieces_max(b->path)) {
 			sent = tx_eager(s, b, req, &served);
 		} else if (s->peer_nolarge && !s->peer_posted) {
 			tx_complete(s, req, -EMSGSIZE);

@@ -9,7 +9,7 @@
  *   -EINVAL		unknown operation or flag, a reserved or unused member is
  *			not zero, flags that do not go together, a number of
  *			elements, an element or an offset that cannot be, a range
- *			outside its pool, a stream of another ring
+ *			outside its pool, a tile that is none, a stream of another ring
  *   -EBADF		no such stream or pool in this context
  *   -EMSGSIZE		a message above DMASTREAM_MSG_MAX
  *   and what dms_stream_submit() says of the stream's state.
@@ -23,6 +23,7 @@
 
 #include "core/ringidx.h"
 #include "core/seg.h"
+#include "core/tile.h"
 #include "ctx.h"
 #include "pool.h"
 #include "ring.h"
@@ -72,6 +73,7 @@ static const struct submit_op submit_ops[] = {
 	},
 	[DMASTREAM_OP_RECV] = {
 		.known	= true,
+		.flags	= DMASTREAM_SQE_TILE,
 		.stream	= true,
 	},
 };
@@ -110,6 +112,8 @@ static int submit_check(const struct dmastream_sqe *sqe)
 	    sqe->reserved[0] || sqe->reserved[1] || sqe->reserved[2])
 		return -EINVAL;
 	if ((sqe->flags & DMASTREAM_SQE_SILENT) && (sqe->flags & DMASTREAM_SQE_SPLIT))
+		return -EINVAL;
+	if ((sqe->flags & DMASTREAM_SQE_VEC) && (sqe->flags & DMASTREAM_SQE_TILE))
 		return -EINVAL;
 	if (!op->tag && sqe->tag)
 		return -EINVAL;
@@ -168,6 +172,44 @@ static struct dms_stream *submit_to(struct submit *sub, u32 handle)
 	return dms_ctx_stream(sub->ring->ctx, handle);
 }
 
+/* A tile, out of the indirect area, into the request, and a transfer on its pool. */
+static int submit_tile(struct submit *sub, const struct dmastream_sqe *sqe,
+		       struct dms_req *req)
+{
+	struct dms_ring *ring = sub->ring;
+	const struct dmastream_tile *from;
+	struct dms_tile tile;
+	int err;
+
+	if (sqe->len != 1 || sqe->off % sizeof(u64) ||
+	    !dms_range_ok(sqe->off, sizeof(*from), ring->indirect_bytes))
+		return -EINVAL;
+	from = ring->mem + ring->indirect_off + sqe->off;
+	/* each member is read once; what is checked is the copy */
+	tile.off = READ_ONCE(from->off);
+	tile.pitch = READ_ONCE(from->pitch);
+	tile.rows = READ_ONCE(from->rows);
+	tile.row_bytes = READ_ONCE(from->row_bytes);
+	if (READ_ONCE(from->reserved))
+		return -EINVAL;
+
+	req->pool = submit_pool(sub, sqe->pool);	/* put in dms_req_complete() */
+	if (!req->pool)
+		return -EBADF;
+	err = dms_tile_check(&tile, req->pool->size, DMASTREAM_MSG_MAX, &req->len);
+	if (err)
+		return err;
+	if (dms_tile_flat(&tile)) {
+		req->elem[0].off = tile.off;
+		req->elem[0].len = req->len;
+		req->nr_elem = 1;
+		req->flags &= ~DMASTREAM_SQE_TILE;
+	} else {
+		req->tile = tile;
+	}
+	return 0;
+}
+
 /* Ranges into the request, and a transfer on their pool. */
 static int submit_ranges(struct submit *sub, const struct dmastream_sqe *sqe,
 			 struct dms_req *req)
@@ -177,6 +219,8 @@ static int submit_ranges(struct submit *sub, const struct dmastream_sqe *sqe,
 	int err;
 	u32 i;
 
+	if (sqe->flags & DMASTREAM_SQE_TILE)
+		return submit_tile(sub, sqe, req);
 	if (sqe->flags & DMASTREAM_SQE_VEC) {
 		err = submit_vec(ring, sqe, req);
 		if (err)

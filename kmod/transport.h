@@ -16,6 +16,7 @@ struct dms_ibdev;
 struct dms_req;
 struct dms_stream;
 struct dms_landing;
+struct dms_tile;
 struct seq_file;
 
 #define DMS_TX_SGES	30		/* of one packet, the header's among them */
@@ -84,9 +85,11 @@ struct dms_read {
  * @name: for the operator
  * @send: a packet -> dms_path_send_done()
  * @read: a READ -> dms_path_read_done()
- * @expose: opens [off, off + len) of the pool, at most path->seg_pages pages, for
- *	    READ by the peer; fills addr and rkey of the key.  Ordered before later
- *	    sends.  No answer of its own; a failure kills the path
+ * @expose: opens len bytes from byte @at on of what the tile is as a message, and
+ *	    nothing that lies between them in the pool, for READ by the peer: at most
+ *	    path->seg_pages pages, cut as dms_tile_seg() does; makes them visible to the
+ *	    device; fills addr and rkey of the key.  Ordered before later sends.  No
+ *	    answer of its own; a failure kills the path
  * @revoke: a key -> dms_path_revoke_done()
  * @flush_landing: bytes that landed become visible to the CPU; process context
  * @map_pool: makes a pool usable on this path's device; may sleep
@@ -107,7 +110,8 @@ struct dms_transport_ops {
 	int (*send)(struct dms_path *path, struct dms_txpkt *pkt);
 	int (*read)(struct dms_path *path, struct dms_read *rd);
 	int (*expose)(struct dms_path *path, struct dms_key *key,
-		      struct dms_pool *pool, u64 off, u32 len);
+		      struct dms_pool *pool, const struct dms_tile *tile,
+		      u32 at, u32 len);
 	int (*revoke)(struct dms_path *path, struct dms_key *key);
 	void (*flush_landing)(struct dms_path *path, struct dms_landing *l,
 			      u32 at, u32 len);

@@ -226,9 +226,12 @@ static int dms_rdma_read(struct dms_path *path, struct dms_read *rd)
 	for (i = 0; i < rd->nr_sge; i++)
 		rd->sge[i].lkey = tp->pd->local_dma_lkey;
 	rdma.wr.num_sge = rd->nr_sge;
-	if (rd->landing)
-		dms_pool_sync_for_device(rd->landing->pool, path->ibdev,
-					 rd->landing->off + rd->landing_at, rd->len);
+	if (rd->landing) {
+		struct dms_tile where = dms_landing_tile(rd->landing);
+
+		dms_pool_tile_sync_for_device(rd->landing->pool, path->ibdev, &where,
+					      rd->landing_at, rd->len);
+	}
 
 	rd->cqe.done = dms_rdma_read_done;
 	ret = dms_rdma_post(tp, &rdma.wr);
@@ -242,7 +245,9 @@ static int dms_rdma_read(struct dms_path *path, struct dms_read *rd)
 static void dms_rdma_flush_landing(struct dms_path *path, struct dms_landing *l,
 				   u32 at, u32 len)
 {
-	dms_pool_sync_for_cpu(l->pool, path->ibdev, l->off + at, len);
+	struct dms_tile where = dms_landing_tile(l);
+
+	dms_pool_tile_sync_for_cpu(l->pool, path->ibdev, &where, at, len);
 }
 
 /*

@@ -70,7 +70,8 @@ static void test_query(void)
 	kt_ok(q.abi_version == DMASTREAM_ABI_VERSION, "ABI version");
 	kt_ok(q.sqe_ops == 7 && q.sqe_flags == DMASTREAM_SQE_FLAGS &&
 	      q.stream_flags == DMASTREAM_STREAM_FLAGS &&
-	      q.features == (DMASTREAM_FEAT_POLL | DMASTREAM_FEAT_LANES), "what can be used");
+	      q.features == (DMASTREAM_FEAT_POLL | DMASTREAM_FEAT_LANES | DMASTREAM_FEAT_TILE),
+	      "what can be used");
 	kt_ok(q.max_pool_bytes && q.quota_bytes && q.max_pools && q.max_groups &&
 	      q.max_rings && q.max_listeners && q.max_streams && q.max_group_entries &&
 	      q.max_sq_entries && q.max_cq_entries && q.max_backlog &&

@@ -478,18 +478,26 @@ static int t_send(struct t_end *e, struct t_end *to, u32 len)
 	return ret;
 }
 
-static struct dms_key *t_expose(struct t_end *e, u64 off, u32 len)
+static struct dms_key *t_expose_tile(struct t_end *e, const struct dms_tile *tile, u32 at,
+				     u32 len)
 {
 	struct dms_key *key;
 
 	spin_lock(&e->path.lock);
 	key = list_first_entry_or_null(&e->path.keys_free, struct dms_key, node);
-	if (key && dms_rdma_ops.expose(&e->path, key, t_pool[1], off, len))
+	if (key && dms_rdma_ops.expose(&e->path, key, t_pool[1], tile, at, len))
 		key = NULL;
 	if (key)
 		list_del_init(&key->node);
 	spin_unlock(&e->path.lock);
 	return key;
+}
+
+static struct dms_key *t_expose(struct t_end *e, u64 off, u32 len)
+{
+	struct dms_tile range = dms_tile_range(off, len);
+
+	return t_expose_tile(e, &range, 0, len);
 }
 
 static int t_revoke(struct t_end *e, struct dms_key *key)

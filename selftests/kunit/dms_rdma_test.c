@@ -116,6 +116,94 @@ static void t_pull(struct kunit *test)
 	t_pair_free(test, &p);
 }
 
+/* The bytes of a tile from @at on, side by side for the peer; pool 1 to pool 0 at 0. */
+static void t_pull_part(struct kunit *test, struct t_pair *p, const struct dms_tile *tile,
+			u32 at, u32 len)
+{
+	int read = atomic_read(&p->a->read), revoked = atomic_read(&p->b->revoked);
+	struct dms_key *key = t_expose_tile(p->b, tile, at, len);
+	struct dms_elem piece;
+	u32 i, n;
+
+	KUNIT_EXPECT_NOT_NULL(test, key);
+	if (!key)
+		return;
+	memset(t_byte(0, 0), 0xee, PAGE_SIZE);
+	for (i = 0; i < len; i += n) {
+		n = dms_pool_sge_span(t_pool[0], i, len - i, 16);
+		while (t_read(p->a, key->addr + i, key->rkey, i, n) == -EAGAIN)
+			usleep_range(50, 200);
+		read++;
+	}
+	t_wait(test, p->a, atomic_read(&p->a->read) == read || p->a->path.err_class);
+	for (i = 0; i < len; i++) {
+		if (dms_tile_at(tile, at + i, &piece) && *t_byte(0, i) == *t_byte(1, piece.off))
+			continue;
+		KUNIT_FAIL(test, "byte %u of %u differs", i, len);
+		break;
+	}
+	KUNIT_EXPECT_EQ(test, t_revoke(p->b, key), 0);
+	t_wait(test, p->b, atomic_read(&p->b->revoked) == revoked + 1 || p->b->path.err_class);
+}
+
+/* One key over rows of whole pages; none over others, and nothing is posted for it. */
+static void t_pull_tile(struct kunit *test)
+{
+	const struct dms_tile pages = {
+		.off = 3 * PAGE_SIZE, .pitch = 3 * PAGE_SIZE, .rows = 20, .row_bytes = 2 * PAGE_SIZE,
+	};
+	const struct dms_tile odd = {
+		.off = 100, .pitch = 3 * PAGE_SIZE, .rows = 20, .row_bytes = 2 * PAGE_SIZE,
+	};
+	struct t_pair p;
+	u64 i;
+
+	for (i = 0; i < T_POOL; i += 4)
+		*(u32 *)t_byte(1, i) = i * 2654435761U;
+	if (t_pair_new(test, &p)) {
+		t_pull_part(test, &p, &pages, 0, 40 * PAGE_SIZE);
+		t_pull_part(test, &p, &pages, 2 * PAGE_SIZE, 3 * PAGE_SIZE);
+		/* as after a HOLD: from inside of a row, to inside of another one */
+		t_pull_part(test, &p, &pages, PAGE_SIZE + 77, 4 * PAGE_SIZE);
+		t_pull_part(test, &p, &odd, PAGE_SIZE, PAGE_SIZE);
+		KUNIT_EXPECT_NULL(test, t_expose_tile(p.b, &odd, 0, 2 * PAGE_SIZE + 1));
+		KUNIT_EXPECT_NULL(test, t_expose_tile(p.b, &odd, PAGE_SIZE, 2 * PAGE_SIZE));
+		t_pull_part(test, &p, &pages, 0, 1);
+		t_expect_alive(test, p.a);
+		t_expect_alive(test, p.b);
+	}
+	t_pair_free(test, &p);
+}
+
+/* A key over two rows ends with the second: what lies behind it is not to be had. */
+static void t_byte_past_tile(struct kunit *test)
+{
+	const struct dms_tile tile = {
+		.off = 0, .pitch = 2 * PAGE_SIZE, .rows = 4, .row_bytes = PAGE_SIZE,
+	};
+	struct ib_rdma_wr wr = { .wr = { .opcode = IB_WR_RDMA_READ, .num_sge = 1 } };
+	struct dms_key *key;
+	struct ib_sge sge;
+	struct t_pair p;
+
+	if (!t_pair_new(test, &p))
+		goto out;
+	key = t_expose_tile(p.b, &tile, 0, 2 * PAGE_SIZE);
+	KUNIT_EXPECT_NOT_NULL(test, key);
+	if (!key)
+		goto out;
+	wr.remote_addr = key->addr + 2 * PAGE_SIZE - 1;
+	wr.rkey = key->rkey;
+	dms_pool_sges(t_pool[0], p.a->path.ibdev, 0, 2, &sge, 1);
+	sge.lkey = ((struct dms_rdma *)p.a->path.priv)->pd->local_dma_lkey;
+	wr.wr.sg_list = &sge;
+	memset(t_byte(0, 0), 0xee, 2);
+	KUNIT_EXPECT_EQ(test, (int)t_raw(test, p.a, &wr.wr), (int)IB_WC_REM_ACCESS_ERR);
+	KUNIT_EXPECT_NULL(test, memchr_inv(t_byte(0, 0), 0xee, 2));
+out:
+	t_pair_free(test, &p);
+}
+
 /*
  * What a peer must not get at: each costs it its own queue pair with a remote
  * access error, while another pair goes on.
@@ -715,6 +803,8 @@ static struct kunit_case t_cases[] = {
 	KUNIT_CASE(t_connect),
 	KUNIT_CASE(t_packets),
 	KUNIT_CASE(t_pull),
+	KUNIT_CASE(t_pull_tile),
+	KUNIT_CASE(t_byte_past_tile),
 	KUNIT_CASE(t_revoked_key),
 	KUNIT_CASE(t_byte_past_key),
 	KUNIT_CASE(t_byte_before_key),

@@ -149,9 +149,12 @@ static int t_op_read(struct dms_path *path, struct dms_read *rd)
 }
 
 static int t_op_expose(struct dms_path *path, struct dms_key *key, struct dms_pool *pool,
-		       u64 off, u32 len)
+		       const struct dms_tile *tile, u32 at, u32 len)
 {
-	key->addr = off;
+	struct dms_elem piece = {};
+
+	dms_tile_at(tile, at, &piece);
+	key->addr = piece.off;
 	key->rkey = key - path->keys + 1;
 	return 0;
 }

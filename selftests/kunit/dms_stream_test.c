@@ -543,6 +543,75 @@ static void t_many_pieces(struct kunit *test)
 	t_dev.max_send_sge = sges;
 }
 
+static void t_op_tile(struct kunit *test, struct t_end *e, u8 op, const struct dmastream_tile *tile,
+		      u64 name)
+{
+	struct dmastream_sqe sqe = {
+		.op = op, .flags = DMASTREAM_SQE_TILE, .stream = e->stream->handle,
+		.user_data = name, .pool = e->pool_handle, .len = 1,
+		.off = name * sizeof(*tile),
+	};
+
+	memcpy(e->ring->mem + e->ring->indirect_off + sqe.off, tile, sizeof(*tile));
+	t_push(test, e, &sqe);
+}
+
+static u8 *t_pool_byte(struct t_end *e, u64 off)
+{
+	u32 len = 1;
+
+	return dms_pool_addr(e->pool, off, &len);
+}
+
+/* A tile of more rows than a packet gathers is copied as long as the packet has room. */
+static void t_tile_copied(struct kunit *test)
+{
+	const struct dmastream_tile from = { .off = 5, .pitch = 100, .rows = 64, .row_bytes = 60 };
+	const struct dmastream_tile to = { .off = 9, .pitch = 64, .rows = 130, .row_bytes = 30 };
+	struct dmastream_tile longer = from;
+	struct t_pair p;
+	u32 i, bad = 0;
+
+	t_pair_new(test, &p, T_KEYS);
+	for (i = 0; i < 64 * 100; i++)
+		*t_pool_byte(&p.a, i) = i * 7 + i / 256;
+	for (i = 0; i < 130 * 64 + 9; i++)
+		*t_pool_byte(&p.b, i) = 0xee;
+	t_op_tile(test, &p.b, DMASTREAM_OP_RECV, &to, 1);
+	t_settle(&p);
+	t_op_tile(test, &p.a, DMASTREAM_OP_SEND, &from, 3);
+	t_settle(&p);
+	KUNIT_EXPECT_EQ(test, p.a.frames[DMS_F_DATA], 1U);
+	KUNIT_EXPECT_EQ(test, p.a.frames[DMS_F_RTS], 0U);
+	t_expect_result(test, &p.a, 3, 64 * 60);
+	t_expect_result(test, &p.b, 1, 64 * 60);
+	for (i = 0; i < 64 * 60; i++)
+		bad += *t_pool_byte(&p.b, 9 + i / 30 * 64 + i % 30) !=
+		       *t_pool_byte(&p.a, 5 + i / 60 * 100 + i % 60);
+	for (i = 0; i < 130 * 64; i++)
+		if (i % 64 >= 30 || i / 64 >= 128)
+			bad += *t_pool_byte(&p.b, 9 + i) != 0xee;
+	KUNIT_EXPECT_EQ(test, bad, 0U);
+
+	/* one row more than the packet has room for: each has a key */
+	longer.rows = DMS_COPY_AREA / 60 + 1;
+	t_recv(test, &p.b, 8000, 2);
+	t_settle(&p);
+	t_op_tile(test, &p.a, DMASTREAM_OP_SEND, &longer, 4);
+	t_settle(&p);
+	KUNIT_EXPECT_EQ(test, p.a.frames[DMS_F_DATA], 1U);
+	KUNIT_EXPECT_EQ(test, p.a.frames[DMS_F_RTS], 1U);
+	/* rows that cross a page need two keys of one page each */
+	for (i = 0, bad = 0; i < longer.rows; i++)
+		bad += (longer.off + i * longer.pitch) % PAGE_SIZE + 60 > PAGE_SIZE ? 2 : 1;
+	KUNIT_EXPECT_EQ(test, p.a.frames[DMS_F_KEY], bad);
+	t_expect_result(test, &p.a, 4, longer.rows * 60);
+	t_expect_result(test, &p.b, 2, longer.rows * 60);
+	t_expect_alive(test, &p.a);
+	t_expect_alive(test, &p.b);
+	t_pair_free(test, &p);
+}
+
 /* What waits behind a message that is cancelled goes at once: FIN, here. */
 static void t_cancel_lets_go(struct kunit *test)
 {
@@ -579,6 +648,7 @@ static struct kunit_case t_cases[] = {
 	KUNIT_CASE(t_update_retried),
 	KUNIT_CASE(t_no_key_no_packet),
 	KUNIT_CASE(t_many_pieces),
+	KUNIT_CASE(t_tile_copied),
 	KUNIT_CASE(t_cancel_lets_go),
 	{}
 };

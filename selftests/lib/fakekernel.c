@@ -106,6 +106,8 @@ static int enter(struct dmastream_enter *arg)
 		if (sqe->flags & DMASTREAM_SQE_VEC)
 			memcpy(fake.vec, fake.indirect + sqe->off,
 			       sqe->len * sizeof(fake.vec[0]));
+		if (sqe->flags & DMASTREAM_SQE_TILE)
+			memcpy(&fake.tile, fake.indirect + sqe->off, sizeof(fake.tile));
 		arg->submitted++;
 		__atomic_store_n(&fake.ring->sq_head, ++head, __ATOMIC_RELEASE);
 	}

@@ -23,6 +23,7 @@ struct fake {
 	char				*indirect;
 	struct dmastream_ring_create	ring_arg;
 	struct dmastream_vec		vec[DMASTREAM_VEC_MAX];	/* of the last SEND */
+	struct dmastream_tile		tile;		/* of the last one that had a tile */
 	struct dmastream_sqe		sqe;		/* the last one consumed */
 	/* the one group */
 	struct dmastream_group_shared	*group;

@@ -50,6 +50,7 @@ static void ring_without_vectors(void)
 {
 	struct dmastream *ctx = ctx_open();
 	struct dmastream_vec vec = { .off = 0, .len = 1 };
+	struct dmastream_tile tile = { .rows = 1, .row_bytes = 1 };
 	struct dmastream_ring *ring;
 	struct dmastream_sqe *sqe;
 
@@ -62,6 +63,9 @@ static void ring_without_vectors(void)
 	sqe = dmastream_get_sqe(ring);
 	dmastream_prep_send_vec(ring, sqe, 1, 2, &vec, 1, 3, 4);
 	CHECK_EQ(sqe->len, 1);	/* for the kernel to refuse */
+	sqe = dmastream_get_sqe(ring);
+	dmastream_prep_send_tile(ring, sqe, 1, 2, &tile, 3, 4);
+	CHECK_EQ(sqe->flags, DMASTREAM_SQE_TILE);	/* likewise */
 	dmastream_ring_close(ring);
 	dmastream_close(ctx);
 }
@@ -96,6 +100,45 @@ static void pools(void)
 	fake.fail = EDQUOT;
 	CHECK_EQ(dmastream_pool_create(ctx, 4096, 0, &pool), -EDQUOT);
 	CHECK(!pool);
+	dmastream_close(ctx);
+}
+
+/* A tile goes into the indirect area of its own slot, and nothing older shines through. */
+static void preparing_tiles(void)
+{
+	static const struct dmastream_tile tile = {
+		.off = 4096, .pitch = 1000, .rows = 7, .row_bytes = 900,
+	};
+	struct dmastream *ctx = ctx_open();
+	struct dmastream_ring *ring;
+	struct dmastream_sqe *sqe;
+	int i;
+
+	CHECK_EQ(dmastream_ring_create(ctx, 4, 16, 4, &ring), 0);
+	memset(fake.sqes, 0xff, 4 * sizeof(*fake.sqes));
+	for (i = 0; i < 10; i++) {
+		sqe = dmastream_get_sqe(ring);
+		memset(&fake.tile, 0xff, sizeof(fake.tile));
+		if (i % 2)
+			dmastream_prep_recv_tile(ring, sqe, 1, 2, &tile, 88 + i);
+		else
+			dmastream_prep_send_tile(ring, sqe, 1, 2, &tile, 77, 88 + i);
+		CHECK_EQ(dmastream_submit(ring), 1);
+		CHECK(!memcmp(&fake.tile, &tile, sizeof(tile)));
+		CHECK_EQ(fake.sqe.op, i % 2 ? DMASTREAM_OP_RECV : DMASTREAM_OP_SEND);
+		CHECK_EQ(fake.sqe.flags, DMASTREAM_SQE_TILE);
+		CHECK_EQ(fake.sqe.stream, 1);
+		CHECK_EQ(fake.sqe.pool, 2);
+		CHECK_EQ(fake.sqe.len, 1);
+		CHECK_EQ(fake.sqe.off, i % 4 * 8 * 16);
+		CHECK_EQ(fake.sqe.tag, i % 2 ? 0 : 77);
+		CHECK_EQ(fake.sqe.user_data, 88 + i);
+		CHECK_EQ(fake.sqe.reserved0, 0);
+		CHECK_EQ(fake.sqe.reserved[0] | fake.sqe.reserved[1] |
+			 fake.sqe.reserved[2], 0);
+		dmastream_cqe_seen(ring);
+	}
+	dmastream_ring_close(ring);
 	dmastream_close(ctx);
 }
 
@@ -410,6 +453,7 @@ int main(void)
 {
 	RUN(versions);
 	RUN(ring_without_vectors);
+	RUN(preparing_tiles);
 	RUN(pools);
 	RUN(preparing);
 	RUN(full_and_wrap);

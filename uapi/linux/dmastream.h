@@ -56,7 +56,7 @@
 /** enum dmastream_op - what a submission asks for */
 enum dmastream_op {
 	DMASTREAM_OP_NOP	= 0,	/* completes with 0 */
-	DMASTREAM_OP_SEND	= 1,	/* one message: a range, or a vector */
+	DMASTREAM_OP_SEND	= 1,	/* one message: a range, a vector, or a tile */
 	DMASTREAM_OP_RECV	= 2,	/* where the next message lands (posted streams) */
 	/* kinds of completions that come from an ioctl with a ring */
 	DMASTREAM_OP_ACCEPT	= 3,
@@ -76,8 +76,11 @@ enum dmastream_op {
  */
 #define DMASTREAM_SQE_SPLIT	(1U << 2)
 
+/** DMASTREAM_SQE_TILE: SEND or RECV of a tile, see struct dmastream_tile.  Not together with DMASTREAM_SQE_VEC */
+#define DMASTREAM_SQE_TILE	(1U << 3)
+
 #define DMASTREAM_SQE_FLAGS	(DMASTREAM_SQE_SILENT | DMASTREAM_SQE_VEC | \
-				 DMASTREAM_SQE_SPLIT)
+				 DMASTREAM_SQE_SPLIT | DMASTREAM_SQE_TILE)
 
 /**
  * struct dmastream_sqe - one submission, 64 bytes
@@ -87,12 +90,13 @@ enum dmastream_op {
  * @stream: handle of the stream; zero for NOP
  * @user_data: comes back in the completion
  * @tag: SEND: comes out as the tag of the receiver's completion
- * @pool: handle of the pool that @off or the vector's offsets are in
+ * @pool: handle of the pool that @off, or the offsets of vector or tile, are in
  * @len: bytes of the range; with DMASTREAM_SQE_VEC elements of the vector,
- *       1 to DMASTREAM_VEC_MAX.  A range of 0 bytes is a message of 0 bytes,
- *       and then @pool may be zero
- * @off: byte offset in the pool; with DMASTREAM_SQE_VEC the byte offset of
- *       the elements in the ring's indirect area, a multiple of 8
+ *       1 to DMASTREAM_VEC_MAX; with DMASTREAM_SQE_TILE 1.  A range of 0 bytes
+ *       is a message of 0 bytes, and then @pool may be zero
+ * @off: byte offset in the pool; with DMASTREAM_SQE_VEC or DMASTREAM_SQE_TILE
+ *       the byte offset of the elements or the tile in the ring's indirect area,
+ *       a multiple of 8
  * @reserved: zero; kept for signals and regions
  */
 struct dmastream_sqe {
@@ -118,6 +122,27 @@ struct dmastream_vec {
 	__aligned_u64	off;
 	__u32		len;
 	__u32		reserved;
+};
+
+/**
+ * struct dmastream_tile - rows of equal length at equal distances
+ * @off: byte offset of the first row in the submission's pool
+ * @pitch: bytes from the start of one row to that of the next, not less than
+ *         @row_bytes; of a single row it does not matter
+ * @rows: how many, not zero
+ * @row_bytes: bytes of each, not zero
+ * @reserved: zero
+ *
+ * The message is the rows one after the other; what lies between them is not
+ * part of it, and is not written to.  All rows are inside the pool.  The other
+ * side's range, vector or tile need not have the same form.
+ */
+struct dmastream_tile {
+	__aligned_u64	off;
+	__aligned_u64	pitch;
+	__u32		rows;
+	__u32		row_bytes;
+	__aligned_u64	reserved;
 };
 
 /** DMASTREAM_CQE_MORE: another completion with this user_data (SEND) or another part of this message (RECV) follows */
@@ -231,6 +256,8 @@ struct dmastream_group_shared {
 #define DMASTREAM_FEAT_POLL	(1ULL << 0)
 /** DMASTREAM_FEAT_LANES: streams can have DMASTREAM_STREAM_LATENCY */
 #define DMASTREAM_FEAT_LANES	(1ULL << 1)
+/** DMASTREAM_FEAT_TILE: SEND and RECV take DMASTREAM_SQE_TILE */
+#define DMASTREAM_FEAT_TILE	(1ULL << 2)
 
 /**
  * struct dmastream_query - what this kernel has

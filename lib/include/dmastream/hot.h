@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <linux/dmastream.h>
 #include <dmastream/barrier.h>
 
@@ -138,6 +139,52 @@ static inline void dmastream_prep_send_vec(struct dmastream_ring *ring,
 			  first * sizeof(*vec), n, user_data);
 	sqe->flags = DMASTREAM_SQE_VEC;
 	sqe->tag = tag;
+}
+
+/* Copies a tile into the slot's own part of the indirect area; the rest of a prep call. */
+static inline void dmastream_prep_tile(struct dmastream_ring *ring,
+				       struct dmastream_sqe *sqe, uint8_t op,
+				       uint32_t stream, uint32_t pool,
+				       const struct dmastream_tile *tile,
+				       uint64_t user_data)
+{
+	size_t first = (size_t)(sqe - ring->sqes) * ring->vec_slots;
+
+	if (ring->vec_slots * sizeof(*ring->vecs) >= sizeof(*tile))
+		memcpy(&ring->vecs[first], tile, sizeof(*tile));
+	dmastream_prep_op(sqe, op, stream, pool, first * sizeof(*ring->vecs), 1,
+			  user_data);
+	sqe->flags = DMASTREAM_SQE_TILE;
+}
+
+/*
+ * One message out of the rows of a tile.  @tile may be reused at once.  A form
+ * that is none, a tile that is not all in the pool, or a kernel without
+ * DMASTREAM_FEAT_TILE ends the submission with -EINVAL.
+ */
+static inline void dmastream_prep_send_tile(struct dmastream_ring *ring,
+					    struct dmastream_sqe *sqe,
+					    uint32_t stream, uint32_t pool,
+					    const struct dmastream_tile *tile,
+					    uint64_t tag, uint64_t user_data)
+{
+	dmastream_prep_tile(ring, sqe, DMASTREAM_OP_SEND, stream, pool, tile,
+			    user_data);
+	sqe->tag = tag;
+}
+
+/*
+ * The next message of a posted stream lands in the rows of a tile, the first row
+ * first; what lies between them is left alone.
+ */
+static inline void dmastream_prep_recv_tile(struct dmastream_ring *ring,
+					    struct dmastream_sqe *sqe,
+					    uint32_t stream, uint32_t pool,
+					    const struct dmastream_tile *tile,
+					    uint64_t user_data)
+{
+	dmastream_prep_tile(ring, sqe, DMASTREAM_OP_RECV, stream, pool, tile,
+			    user_data);
 }
 
 /* Where the next message of a posted stream lands: at most @len bytes. */
