@@ -200,13 +200,13 @@ static void group_recall_work(struct work_struct *work)
 	for (n = group->nr_users; n && group->nr_users && group->nr_waiters; n--) {
 		u = list_first_entry(&group->users, struct dms_group_user, node);
 		list_move_tail(&u->node, &group->users);
-		if (!u->recall)
+		if (!u->ops->recall)
 			continue;
 		/* it is alive: a user goes only after it took itself off */
-		u->get(u);
+		u->ops->get(u);
 		spin_unlock(&group->lock);
-		u->recall(u);
-		u->put(u);
+		u->ops->recall(u);
+		u->ops->put(u);
 		cond_resched();
 		spin_lock(&group->lock);
 	}
@@ -233,7 +233,7 @@ static u32 group_wait(struct dms_group *group, struct dms_group_waiter *w,
 			return 1;
 		}
 	}
-	w->get(w);
+	w->ops->get(w);
 	w->queued = true;
 	list_add_tail(&w->node, &group->waiters);
 	group->nr_waiters++;
@@ -326,7 +326,7 @@ void dms_group_unwait(struct dms_group *group, struct dms_group_waiter *w)
 	}
 	spin_unlock(&group->lock);
 	if (queued)
-		w->put(w);
+		w->ops->put(w);
 }
 
 static void group_wake(struct dms_group *group)
@@ -356,12 +356,12 @@ static void group_run(struct dms_group *group)
 		w->turn = true;
 		spin_unlock(&group->lock);
 
-		w->ready(w);
+		w->ops->ready(w);
 
 		spin_lock(&group->lock);
 		w->turn = false;
 		spin_unlock(&group->lock);
-		w->put(w);
+		w->ops->put(w);
 		cond_resched();
 		spin_lock(&group->lock);
 	}
@@ -505,7 +505,6 @@ int dms_group_add_user(struct dms_group *group, struct dms_group_user *u)
 	if (!group->dead) {
 		list_add_tail(&u->node, &group->users);
 		WRITE_ONCE(group->nr_users, group->nr_users + 1);
-		u->added = true;
 		err = 0;
 	}
 	spin_unlock(&group->lock);
@@ -522,10 +521,9 @@ int dms_group_add_user(struct dms_group *group, struct dms_group_user *u)
 void dms_group_del_user(struct dms_group *group, struct dms_group_user *u)
 {
 	spin_lock(&group->lock);
-	if (u->added) {
-		list_del(&u->node);
+	if (!list_empty(&u->node)) {
+		list_del_init(&u->node);
 		WRITE_ONCE(group->nr_users, group->nr_users - 1);
-		u->added = false;
 	}
 	spin_unlock(&group->lock);
 }
@@ -558,19 +556,18 @@ void dms_group_shutdown(struct dms_group *group)
 		w = list_first_entry(&group->waiters, struct dms_group_waiter, node);
 		group_unqueue(group, w);
 		spin_unlock(&group->lock);
-		w->put(w);
+		w->ops->put(w);
 		spin_lock(&group->lock);
 	}
 	while (!list_empty(&group->users)) {
 		u = list_first_entry(&group->users, struct dms_group_user, node);
-		list_del(&u->node);
+		list_del_init(&u->node);
 		WRITE_ONCE(group->nr_users, group->nr_users - 1);
-		u->added = false;
 		/* it is alive: a user goes only after it took itself off */
-		u->get(u);
+		u->ops->get(u);
 		spin_unlock(&group->lock);
-		u->dead(u);
-		u->put(u);
+		u->ops->dead(u);
+		u->ops->put(u);
 		cond_resched();
 		spin_lock(&group->lock);
 	}

@@ -72,29 +72,36 @@ static inline struct dms_tile dms_landing_tile(const struct dms_landing *l)
 /* Somebody who wants a landing and found none. */
 struct dms_group_waiter {
 	struct list_head	node;
+	const struct dms_group_waiter_ops *ops;
 	bool			queued;		/* group->lock */
 	bool			turn;		/* group->lock: ready() may pass the others once */
+};
+
+struct dms_group_waiter_ops {
 	/* process context, no lock held; the waiter is off the list and may wait again */
-	void			(*ready)(struct dms_group_waiter *w);
+	void	(*ready)(struct dms_group_waiter *w);
 	/*
 	 * Keeps the object that embeds the waiter alive while it is queued: the
 	 * group calls get when it queues the waiter and put after ready
 	 * returned, or when it is taken off.
 	 */
-	void			(*get)(struct dms_group_waiter *w);
-	void			(*put)(struct dms_group_waiter *w);
+	void	(*get)(struct dms_group_waiter *w);
+	void	(*put)(struct dms_group_waiter *w);
 };
 
 /* One that names the group, and hears of its end. */
 struct dms_group_user {
-	struct list_head	node;		/* group->users, group->lock */
-	bool			added;		/* group->lock */
+	struct list_head	node;		/* group->users, or empty; group->lock */
+	const struct dms_group_user_ops *ops;
+};
+
+struct dms_group_user_ops {
 	/* process context, no lock held */
-	void			(*dead)(struct dms_group_user *u);
+	void	(*dead)(struct dms_group_user *u);
 	/* likewise; somebody waits for a buffer: give back what is idle.  May be NULL */
-	void			(*recall)(struct dms_group_user *u);
-	void			(*get)(struct dms_group_user *u);
-	void			(*put)(struct dms_group_user *u);
+	void	(*recall)(struct dms_group_user *u);
+	void	(*get)(struct dms_group_user *u);
+	void	(*put)(struct dms_group_user *u);
 };
 
 struct dms_group {

@@ -48,9 +48,10 @@ static void incast_grant(struct dms_ibdev *d)
 	struct dms_pullq_node *n;
 
 	while ((n = dms_pullq_grant(&d->pulls, &d->incast, ktime_get_ns()))) {
-		struct dms_stream *s = container_of(n, struct dms_stream, pull_node);
+		struct dms_pull *p = container_of(n, struct dms_pull, wait);
+		struct dms_stream *s = p->stream;
 
-		s->pull_granted = true;
+		p->granted = true;
 		dms_stream_kick(s);
 		dms_stream_put(s);	/* of incast_wait() */
 	}
@@ -59,31 +60,33 @@ static void incast_grant(struct dms_ibdev *d)
 /* incast_lock is held: to the queue. */
 static void incast_wait(struct dms_ibdev *d, struct dms_stream *s, u32 left, u32 len)
 {
-	if (dms_pullq_waits(&s->pull_node))
+	struct dms_pull *p = s->pull;
+
+	if (dms_pullq_waits(&p->wait))
 		return;
 	dms_stream_get(s);		/* put in incast_grant() or dms_incast_leave() */
-	s->pull_piece = len;
-	dms_pullq_add(&d->pulls, &s->pull_node, left, len, ktime_get_ns());
+	p->piece = len;
+	dms_pullq_add(&d->pulls, &p->wait, left, len, ktime_get_ns());
 	incast_grant(d);
-	if (!s->pull_granted)
+	if (!p->granted)
 		dms_stat_inc(DMS_STAT_INCAST_WAITS);
 }
 
 /* incast_lock is held: the grant, of which what is not needed goes back. */
-static u64 incast_use(struct dms_ibdev *d, struct dms_stream *s, u32 *len)
+static u64 incast_use(struct dms_ibdev *d, struct dms_pull *p, u32 *len)
 {
 	u64 charge;
 
-	*len = min(*len, s->pull_piece);
-	charge = min_t(u64, dms_window_charge(&d->incast, *len), s->pull_node.charge);
-	dms_window_put(&d->incast, s->pull_node.charge - charge);
-	s->pull_granted = false;
+	*len = min(*len, p->piece);
+	charge = min_t(u64, dms_window_charge(&d->incast, *len), p->wait.charge);
+	dms_window_put(&d->incast, p->wait.charge - charge);
+	p->granted = false;
 	return charge;
 }
 
 /**
  * dms_incast_take() - may a stream pull now?
- * @s: its path's lock is held
+ * @s: has s->pull; its path's lock and its own are held
  * @left: bytes of its message that were not pulled
  * @len: in: bytes of the READ that it would post; out: what it may, not more
  * @charge: out: what to give back with dms_incast_put()
@@ -93,21 +96,22 @@ static u64 incast_use(struct dms_ibdev *d, struct dms_stream *s, u32 *len)
 bool dms_incast_take(struct dms_stream *s, u32 left, u32 *len, u64 *charge)
 {
 	struct dms_ibdev *d = s->path->ibdev;
+	struct dms_pull *p = s->pull;
 	bool taken;
 
 	spin_lock(&d->incast_lock);
 	*len = min(*len, dms_pullq_piece(d->incast.limit));
-	if (!s->pull_granted && !d->pulls.nr) {
+	if (!p->granted && !d->pulls.nr) {
 		*charge = dms_window_charge(&d->incast, *len);
 		taken = dms_window_take(&d->incast, *charge);
 		if (taken)
 			goto unlock;
 	}
-	if (!s->pull_granted)
+	if (!p->granted)
 		incast_wait(d, s, left, *len);
-	taken = s->pull_granted;
+	taken = p->granted;
 	if (taken)
-		*charge = incast_use(d, s, len);
+		*charge = incast_use(d, p, len);
 unlock:
 	spin_unlock(&d->incast_lock);
 	return taken;
@@ -136,19 +140,20 @@ void dms_incast_put(struct dms_ibdev *ibdev, u64 charge)
  */
 void dms_incast_leave(struct dms_stream *s)
 {
-	struct dms_ibdev *d = s->path ? READ_ONCE(s->path->ibdev) : NULL;
+	struct dms_pull *p = s->pull;
+	struct dms_ibdev *d = p ? READ_ONCE(s->path->ibdev) : NULL;
 	bool waited = false, granted;
 
 	if (!d)
 		return;
 	spin_lock(&d->incast_lock);
-	granted = s->pull_granted;
+	granted = p->granted;
 	if (granted) {
-		s->pull_granted = false;
-		dms_window_put(&d->incast, s->pull_node.charge);
+		p->granted = false;
+		dms_window_put(&d->incast, p->wait.charge);
 	} else {
-		waited = dms_pullq_waits(&s->pull_node);
-		dms_pullq_del(&d->pulls, &s->pull_node);
+		waited = dms_pullq_waits(&p->wait);
+		dms_pullq_del(&d->pulls, &p->wait);
 	}
 	if (waited || granted)	/* it may have been the first */
 		incast_grant(d);

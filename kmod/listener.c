@@ -139,7 +139,7 @@ struct dms_listener *dms_listener_find(struct dms_node *node, const char *servic
 /**
  * dms_listener_push() - a connection for the backlog
  * @l: any state
- * @s: in BACKLOG
+ * @s: in BACKLOG; s->listener is @l
  *
  * Return: 0, or enum dmastream_refusal.
  */
@@ -154,8 +154,6 @@ u32 dms_listener_push(struct dms_listener *l, struct dms_stream *s)
 		reason = DMASTREAM_REFUSED_BACKLOG;
 	} else {
 		dms_stream_get(s);	/* the backlog's */
-		dms_listener_get(l);	/* put when the stream is freed */
-		s->listener = l;
 		list_add_tail(&s->listener_node, &l->backlog);
 		l->len++;
 		if (!list_empty(&l->accepts))
@@ -193,7 +191,7 @@ static struct dms_stream *listener_pop(struct dms_listener *l)
  */
 void dms_listener_remove(struct dms_stream *s)
 {
-	/* Set before the stream could end, and kept until it is freed. */
+	/* Set from the beginning, and kept until it is freed. */
 	struct dms_listener *l = s->listener;
 	bool taken = false;
 

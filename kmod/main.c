@@ -10,6 +10,7 @@
 #include "netlink.h"
 #include "node.h"
 #include "stats.h"
+#include "stream.h"
 #include "wq.h"
 
 struct workqueue_struct *dms_wq;
@@ -22,10 +23,13 @@ static int __init dms_init(void)
 	if (!dms_wq)
 		return -ENOMEM;
 
+	err = dms_stream_init();
+	if (err)
+		goto exit_stream;
 	/* Devices before nodes: the first session looks for them. */
 	err = dms_ibdev_init();
 	if (err)
-		goto free_wq;
+		goto exit_stream;
 	err = dms_node_init();
 	if (err)
 		goto exit_ibdev;
@@ -44,7 +48,8 @@ exit_node:
 	dms_node_exit();
 exit_ibdev:
 	dms_ibdev_exit();
-free_wq:
+exit_stream:
+	dms_stream_exit();
 	destroy_workqueue(dms_wq);
 	return err;
 }
@@ -83,6 +88,7 @@ static void __exit dms_exit(void)
 
 	/* No pool is mapped on a device any more. */
 	dms_ibdev_exit();
+	dms_stream_exit();
 	destroy_workqueue(dms_wq);
 	dms_check_gauges();
 }

@@ -65,6 +65,8 @@ static void path_init_lists(struct dms_path *path)
 	spin_lock_init(&path->lock);
 	spin_lock_init(&path->ready_lock);
 	spin_lock_init(&path->streams_lock);
+	spin_lock_init(&path->pulls_lock);
+	INIT_LIST_HEAD(&path->pulls_free);
 	INIT_LIST_HEAD(&path->session_node);
 	INIT_LIST_HEAD(&path->tx_free);
 	INIT_LIST_HEAD(&path->reads_free);
@@ -156,8 +158,11 @@ struct dms_path *dms_path_create(struct dms_session *session,
 static void path_release(struct kref *ref)
 {
 	struct dms_path *path = container_of(ref, struct dms_path, ref);
+	struct dms_pull *p, *next;
 	u32 i;
 
+	list_for_each_entry_safe(p, next, &path->pulls_free, node)
+		dms_pull_free(p);
 	for (i = 0; path->txpkts && i < path->nr_txpkts; i++)
 		kfree(path->txpkts[i].buf);
 	kvfree(path->txpkts);
@@ -205,13 +210,92 @@ static int path_alloc_packets(struct dms_path *path)
 	return 0;
 }
 
+static int path_alloc_pulls(struct dms_path *path)
+{
+	struct dms_pull *p;
+
+	while (path->nr_pulls_free < DMS_PATH_PULLS) {
+		p = dms_pull_alloc(GFP_KERNEL);
+		if (!p)
+			return -ENOMEM;
+		list_add(&p->node, &path->pulls_free);
+		path->nr_pulls_free++;
+	}
+	return 0;
+}
+
+/**
+ * dms_path_get_pull() - for a stream to which a message is announced
+ * @path: of the stream
+ *
+ * From the stock, which has as many as there are streams that messages were
+ * announced to at once, so that this allocates when they become more.
+ *
+ * Context: process; any lock may be held.
+ * Return: what goes back with dms_path_put_pull(), or NULL: no memory.
+ */
+struct dms_pull *dms_path_get_pull(struct dms_path *path)
+{
+	struct dms_pull *p;
+
+	spin_lock(&path->pulls_lock);
+	p = list_first_entry_or_null(&path->pulls_free, struct dms_pull, node);
+	if (p) {
+		list_del_init(&p->node);
+		path->nr_pulls_free--;
+	}
+	spin_unlock(&path->pulls_lock);
+	return p ?: dms_pull_alloc(GFP_ATOMIC | __GFP_NOWARN);
+}
+
+/**
+ * dms_path_put_pull() - to the stock
+ * @path: of the stream
+ * @pull: of dms_path_get_pull(); all slots are free
+ *
+ * Context: process; any lock may be held.
+ */
+void dms_path_put_pull(struct dms_path *path, struct dms_pull *pull)
+{
+	spin_lock(&path->pulls_lock);
+	list_add(&pull->node, &path->pulls_free);
+	path->nr_pulls_free++;
+	spin_unlock(&path->pulls_lock);
+}
+
+/**
+ * dms_path_trim_pulls() - the stock gets smaller
+ * @path: any state
+ *
+ * Called about once a second: half of what is beyond the least stock goes, so that
+ * streams which pulled once and are idle now come to cost what idle ones do.
+ *
+ * Context: process.
+ */
+void dms_path_trim_pulls(struct dms_path *path)
+{
+	struct dms_pull *p, *next;
+	LIST_HEAD(gone);
+	u32 n;
+
+	spin_lock(&path->pulls_lock);
+	n = path->nr_pulls_free > DMS_PATH_PULLS ?
+		(path->nr_pulls_free - DMS_PATH_PULLS + 1) / 2 : 0;
+	path->nr_pulls_free -= n;
+	while (n--)
+		list_move(path->pulls_free.next, &gone);
+	spin_unlock(&path->pulls_lock);
+	list_for_each_entry_safe(p, next, &gone, node)
+		dms_pull_free(p);
+}
+
 /**
  * dms_path_alloc() - everything that a path will need while it works
  * @path: slots, my_slots, slot_bytes, reads_max, keys_max, seg_pages and ibdev
  *	  are set; called once, before anything can complete
  *
- * The data path allocates nothing later on.  What was made is freed with the
- * path, also after a failure.
+ * The data path allocates nothing later on, but for dms_path_get_pull().  What was
+ * made is freed with the path, also after a failure.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -221,7 +305,7 @@ int dms_path_alloc(struct dms_path *path)
 
 	dms_slot_tx_init(&path->slot_tx, path->slots);
 	dms_slot_rx_init(&path->slot_rx, path->my_slots);
-	if (path_alloc_packets(path))
+	if (path_alloc_packets(path) || path_alloc_pulls(path))
 		return -ENOMEM;
 	path->reads = kvcalloc(path->reads_max, sizeof(*path->reads), GFP_KERNEL);
 	path->keys = kvcalloc(path->keys_max, sizeof(*path->keys), GFP_KERNEL);

@@ -31,6 +31,9 @@
 struct dms_session;
 struct dms_stream;
 
+/* As many struct dms_pull are always there; more are kept for a while after their use. */
+#define DMS_PATH_PULLS		64
+
 /* A CONNECT that was refused before it had a stream; bounded by DMS_CONNECTS_MAX. */
 struct dms_refusal {
 	u32	stream;		/* the peer's id */
@@ -106,6 +109,11 @@ struct dms_path {
 	struct list_head		streams;
 	bool				lost;		/* its streams were told; none is added */
 
+	/* pulls_lock: the next two.  Innermost, process context. */
+	spinlock_t			pulls_lock;
+	struct list_head		pulls_free;	/* struct dms_pull */
+	u32				nr_pulls_free;
+
 	struct work_struct		pump_work;
 	struct delayed_work		hold_work;
 	struct delayed_work		rate_work;
@@ -164,6 +172,13 @@ bool dms_path_rate_may(struct dms_path *path, struct dms_stream *s);
 void dms_path_rate_charge(struct dms_path *path, u32 bytes);
 void dms_path_hold_later(struct dms_path *path, struct dms_stream *s);
 void dms_path_unsent(struct dms_txpkt *pkt);
+
+/* For a stream to which a message is announced; NULL: no memory.  Any lock may be held. */
+struct dms_pull *dms_path_get_pull(struct dms_path *path);
+void dms_path_put_pull(struct dms_path *path, struct dms_pull *pull);
+/* From time to time: frees some of those that are not needed. */
+void dms_path_trim_pulls(struct dms_path *path);
+
 /* So many bytes were pulled, and are still charged. */
 void dms_path_pulled(struct dms_path *path, u32 bytes);
 

@@ -62,14 +62,16 @@ static enum dms_rule refuse(struct dms_path *path, u32 peer_sid, u32 reason)
 
 /* A stream for the backlog; NULL: no memory now. */
 static struct dms_stream *incoming(struct dms_path *path, const struct dms_frame *f,
-				   const char *service)
+				   struct dms_listener *l)
 {
 	struct dms_stream *s = dms_stream_alloc(GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 
 	if (!s)
 		return NULL;
-	strscpy(s->service, service, sizeof(s->service));
-	s->peer = path->session->remote;
+	dms_listener_get(l);		/* put when the stream is freed */
+	s->listener = l;
+	s->service = l->service;
+	memcpy(&s->peer, &path->session->remote, sizeof(s->peer));
 	s->peer_sid = f->a;
 	s->state = DMS_STREAM_BACKLOG;
 	s->handle_gone = true;		/* until it is accepted */
@@ -96,7 +98,7 @@ static enum dms_rule connect(struct dms_path *path, const struct dms_frame *f)
 	l = dms_listener_find(path->session->node, service);
 	if (!l)
 		return refuse(path, f->a, DMASTREAM_REFUSED_SERVICE);
-	s = incoming(path, f, service);
+	s = incoming(path, f, l);
 	if (!s) {
 		reason = DMASTREAM_REFUSED_MEMORY;
 		goto out;

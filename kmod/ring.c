@@ -47,7 +47,6 @@ int dms_ring_add_user(struct dms_ring *ring, struct dms_ring_user *u)
 	spin_lock(&ring->cq_lock);
 	if (!ring->dead) {
 		list_add_tail(&u->node, &ring->users);
-		u->added = true;
 		err = 0;
 	}
 	spin_unlock(&ring->cq_lock);
@@ -64,10 +63,7 @@ int dms_ring_add_user(struct dms_ring *ring, struct dms_ring_user *u)
 void dms_ring_del_user(struct dms_ring *ring, struct dms_ring_user *u)
 {
 	spin_lock(&ring->cq_lock);
-	if (u->added) {
-		list_del(&u->node);
-		u->added = false;
-	}
+	list_del_init(&u->node);
 	spin_unlock(&ring->cq_lock);
 }
 
@@ -99,18 +95,17 @@ void dms_ring_shutdown(struct dms_ring *ring)
 		w = list_first_entry(&ring->waiters, struct dms_ring_waiter, node);
 		dms_ring_unqueue(ring, w);
 		spin_unlock(&ring->cq_lock);
-		w->put(w);
+		w->ops->put(w);
 		spin_lock(&ring->cq_lock);
 	}
 	while (!list_empty(&ring->users)) {
 		u = list_first_entry(&ring->users, struct dms_ring_user, node);
-		list_del(&u->node);
-		u->added = false;
+		list_del_init(&u->node);
 		/* it is alive: a user goes only after it took itself off */
-		u->get(u);
+		u->ops->get(u);
 		spin_unlock(&ring->cq_lock);
-		u->dead(u);
-		u->put(u);
+		u->ops->dead(u);
+		u->ops->put(u);
 		cond_resched();
 		spin_lock(&ring->cq_lock);
 	}

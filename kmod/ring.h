@@ -32,20 +32,27 @@ struct dmastream_ring_create;
 /* A receiver that found no slot in the completion queue.  As struct dms_group_waiter. */
 struct dms_ring_waiter {
 	struct list_head	node;
+	const struct dms_ring_waiter_ops *ops;
 	bool			queued;		/* ring->cq_lock */
 	bool			turn;		/* cq_lock: ready() may pass the others once */
-	void			(*ready)(struct dms_ring_waiter *w);
-	void			(*get)(struct dms_ring_waiter *w);
-	void			(*put)(struct dms_ring_waiter *w);
+};
+
+struct dms_ring_waiter_ops {
+	void	(*ready)(struct dms_ring_waiter *w);
+	void	(*get)(struct dms_ring_waiter *w);
+	void	(*put)(struct dms_ring_waiter *w);
 };
 
 /* One that completes on the ring, and hears of its end.  As struct dms_group_user. */
 struct dms_ring_user {
-	struct list_head	node;		/* ring->users, ring->cq_lock */
-	bool			added;		/* ring->cq_lock */
-	void			(*dead)(struct dms_ring_user *u);
-	void			(*get)(struct dms_ring_user *u);
-	void			(*put)(struct dms_ring_user *u);
+	struct list_head	node;		/* ring->users, or empty; ring->cq_lock */
+	const struct dms_ring_user_ops *ops;
+};
+
+struct dms_ring_user_ops {
+	void	(*dead)(struct dms_ring_user *u);
+	void	(*get)(struct dms_ring_user *u);
+	void	(*put)(struct dms_ring_user *u);
 };
 
 struct dms_ring {

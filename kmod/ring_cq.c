@@ -182,7 +182,7 @@ int dms_ring_recv(struct dms_ring *ring, const struct dmastream_cqe *cqe,
 		return 0;
 	}
 	if (!w->queued) {
-		w->get(w);
+		w->ops->get(w);
 		w->queued = true;
 		list_add_tail(&w->node, &ring->waiters);
 		ring->nr_waiters++;
@@ -247,7 +247,7 @@ void dms_ring_unwait(struct dms_ring *ring, struct dms_ring_waiter *w)
 	}
 	spin_unlock(&ring->cq_lock);
 	if (queued)
-		w->put(w);
+		w->ops->put(w);
 }
 
 /**
@@ -275,13 +275,13 @@ bool dms_ring_run_waiters(struct dms_ring *ring)
 		w->turn = true;
 		spin_unlock(&ring->cq_lock);
 
-		w->ready(w);
+		w->ops->ready(w);
 		any = true;
 
 		spin_lock(&ring->cq_lock);
 		w->turn = false;
 		spin_unlock(&ring->cq_lock);
-		w->put(w);
+		w->ops->put(w);
 		cond_resched();
 		spin_lock(&ring->cq_lock);
 	}

@@ -569,6 +569,7 @@ static void session_tick_dial(struct dms_session *s, unsigned long *next)
  * A path whose queue pair hangs while the peer lives: twice the limit of the
  * peer's own life, which is to decide first when it is the peer that is lost.
  * The streams of the path, and then the session, end as with any path's failure.
+ * And what the paths have in stock goes, little by little.
  */
 static void session_tick_paths(struct dms_session *s)
 {
@@ -576,9 +577,13 @@ static void session_tick_paths(struct dms_session *s)
 	u32 i;
 
 	lockdep_assert_held(&s->lock);
-	for (i = 0; lost && i < DMS_SESSION_PATHS_MAX; i++)
-		if (s->path[i] && dms_path_stuck(s->path[i], 2 * lost))
+	for (i = 0; i < DMS_SESSION_PATHS_MAX; i++) {
+		if (!s->path[i])
+			continue;
+		dms_path_trim_pulls(s->path[i]);
+		if (lost && dms_path_stuck(s->path[i], 2 * lost))
 			dms_path_kill(s->path[i], DMASTREAM_ERR_PATH, IB_WC_RESP_TIMEOUT_ERR);
+	}
 }
 
 static void session_tick_work(struct work_struct *work)

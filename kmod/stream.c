@@ -7,7 +7,7 @@
  * reference while it can reach it:
  *
  *   handle table      until CLOSE or the context's end
- *   session table     from bind until dms_session_unbind(), in end_work
+ *   session table     from bind until dms_session_unbind(), in its work
  *   path->streams     no reference; dms_path_del_stream() in unbind, and
  *                     path_take_stream() takes one under streams_lock
  *   path's lists      one each, see dms_mux_ready(), dms_path_wait()
@@ -32,12 +32,14 @@
 
 static atomic_t stream_nums = ATOMIC_INIT(0);
 
-static void stream_free_work(struct work_struct *work);
+/*
+ * A cache of their own: the next size of kmalloc() is half as much again.  One name of
+ * /proc/slabinfo also says what they take.
+ */
+static struct kmem_cache *stream_cache;
 
 static void stream_init_lists(struct dms_stream *s)
 {
-	int i;
-
 	INIT_LIST_HEAD(&s->listener_node);
 	INIT_LIST_HEAD(&s->session_node);
 	INIT_LIST_HEAD(&s->path_node);
@@ -51,9 +53,6 @@ static void stream_init_lists(struct dms_stream *s)
 	INIT_LIST_HEAD(&s->rtsq);
 	INIT_LIST_HEAD(&s->landings);
 	INIT_LIST_HEAD(&s->rxq);
-	INIT_LIST_HEAD(&s->rts_free);
-	for (i = 0; i < DMS_ANNOUNCE_SLOTS; i++)
-		list_add_tail(&s->rts[i].node, &s->rts_free);
 }
 
 /* ---- callbacks of what a stream waits for, and of what it stands on ---- */
@@ -185,76 +184,63 @@ static void large_user_put(struct dms_group_user *u)
 	dms_stream_put(container_of(u, struct dms_stream, large_user));
 }
 
+static const struct dms_ring_waiter_ops cq_waiter_ops = {
+	.ready = cq_ready, .get = cq_get, .put = cq_put,
+};
+
+static const struct dms_group_waiter_ops small_waiter_ops = {
+	.ready = small_ready, .get = small_get, .put = small_put,
+};
+
+static const struct dms_group_waiter_ops large_waiter_ops = {
+	.ready = large_ready, .get = large_get, .put = large_put,
+};
+
+static const struct dms_ring_user_ops ring_user_ops = {
+	.dead = ring_dead, .get = ring_user_get, .put = ring_user_put,
+};
+
+static const struct dms_group_user_ops small_user_ops = {
+	.dead = small_dead, .recall = small_recall,
+	.get = small_user_get, .put = small_user_put,
+};
+
+static const struct dms_group_user_ops large_user_ops = {
+	.dead = large_dead, .get = large_user_get, .put = large_user_put,
+};
+
 static void stream_init_callbacks(struct dms_stream *s)
 {
 	INIT_LIST_HEAD(&s->cq_waiter.node);
-	s->cq_waiter.ready = cq_ready;
-	s->cq_waiter.get = cq_get;
-	s->cq_waiter.put = cq_put;
+	s->cq_waiter.ops = &cq_waiter_ops;
 	INIT_LIST_HEAD(&s->small_waiter.node);
-	s->small_waiter.ready = small_ready;
-	s->small_waiter.get = small_get;
-	s->small_waiter.put = small_put;
+	s->small_waiter.ops = &small_waiter_ops;
 	INIT_LIST_HEAD(&s->large_waiter.node);
-	s->large_waiter.ready = large_ready;
-	s->large_waiter.get = large_get;
-	s->large_waiter.put = large_put;
+	s->large_waiter.ops = &large_waiter_ops;
 	INIT_LIST_HEAD(&s->ring_user.node);
-	s->ring_user.dead = ring_dead;
-	s->ring_user.get = ring_user_get;
-	s->ring_user.put = ring_user_put;
+	s->ring_user.ops = &ring_user_ops;
 	INIT_LIST_HEAD(&s->small_user.node);
-	s->small_user.dead = small_dead;
-	s->small_user.recall = small_recall;
-	s->small_user.get = small_user_get;
-	s->small_user.put = small_user_put;
+	s->small_user.ops = &small_user_ops;
 	INIT_LIST_HEAD(&s->large_user.node);
-	s->large_user.dead = large_dead;
-	s->large_user.get = large_user_get;
-	s->large_user.put = large_user_put;
+	s->large_user.ops = &large_user_ops;
 }
 
 /* ---- life ---- */
 
-/**
- * dms_stream_alloc() - new stream, bound to nothing
- * @gfp: how to allocate
- *
- * Return: with one reference, or NULL.
- */
-struct dms_stream *dms_stream_alloc(gfp_t gfp)
+static void stream_free_rcu(struct rcu_head *rcu)
 {
-	struct dms_stream *s = kzalloc(sizeof(*s), gfp);
-
-	if (!s)
-		return NULL;
-	kref_init(&s->ref);
-	spin_lock_init(&s->lock);
-	stream_init_lists(s);
-	stream_init_callbacks(s);
-	INIT_WORK(&s->free_work, stream_free_work);
-	dms_ctl_init(s);
-	dms_drr_init(&s->drr);
-	dms_pullq_node_init(&s->pull_node);
-	dms_land_rx_init(&s->land_rx);
-	dms_land_tx_init(&s->land_tx, DMS_SMALL_CREDITS);
-	s->land_target = 1;
-	s->weight = 1;
-	s->state = DMS_STREAM_WAITING;
-	s->num = atomic_inc_return(&stream_nums);
-	dms_gauge_inc(DMS_GAUGE_STREAMS);
-	return s;
+	kmem_cache_free(stream_cache, container_of(rcu, struct dms_stream, rcu));
 }
 
-static void stream_free_work(struct work_struct *work)
+static void stream_free(struct dms_stream *s)
 {
-	struct dms_stream *s = container_of(work, struct dms_stream, free_work);
-
 	WARN_ON_ONCE(!list_empty(&s->txq) || !list_empty(&s->flight) ||
 		     !list_empty(&s->ending) || !list_empty(&s->rxq) ||
-		     !list_empty(&s->landings));
+		     !list_empty(&s->landings) || s->pull);
 	if (s->listener)
-		dms_listener_put(s->listener);
+		dms_listener_put(s->listener);	/* has the name of the service, too */
+	else
+		kfree(s->service);
 	if (s->ring)
 		dms_ring_put(s->ring);
 	if (s->small)
@@ -269,14 +255,60 @@ static void stream_free_work(struct work_struct *work)
 		dms_ctx_put(s->ctx);
 	dms_gauge_dec(DMS_GAUGE_STREAMS);
 	/* Tables are read under RCU: dms_stream_tryget() may look at it still. */
-	kfree_rcu(s, rcu);
+	call_rcu(&s->rcu, stream_free_rcu);
+}
+
+/*
+ * All that a stream does as work.  While it is queued it holds a reference; it is
+ * queued without one by the release alone, and then nobody else can queue it.  It does
+ * not run twice at once.
+ */
+static void stream_work(struct work_struct *work)
+{
+	struct dms_stream *s = container_of(work, struct dms_stream, work);
+
+	if (!kref_read(&s->ref)) {
+		stream_free(s);
+		return;
+	}
+	dms_ctl_work(s);
+	dms_stream_put(s);		/* of who queued it */
+}
+
+/**
+ * dms_stream_alloc() - new stream, bound to nothing
+ * @gfp: how to allocate
+ *
+ * Return: with one reference, or NULL.
+ */
+struct dms_stream *dms_stream_alloc(gfp_t gfp)
+{
+	struct dms_stream *s = kmem_cache_zalloc(stream_cache, gfp);
+
+	if (!s)
+		return NULL;
+	kref_init(&s->ref);
+	spin_lock_init(&s->lock);
+	stream_init_lists(s);
+	stream_init_callbacks(s);
+	INIT_WORK(&s->work, stream_work);
+	dms_ctl_init(s);
+	dms_drr_init(&s->drr);
+	dms_land_rx_init(&s->land_rx);
+	dms_land_tx_init(&s->land_tx, DMS_SMALL_CREDITS);
+	s->land_target = 1;
+	s->weight = 1;
+	s->state = DMS_STREAM_WAITING;
+	s->num = atomic_inc_return(&stream_nums);
+	dms_gauge_inc(DMS_GAUGE_STREAMS);
+	return s;
 }
 
 static void stream_release(struct kref *ref)
 {
 	struct dms_stream *s = container_of(ref, struct dms_stream, ref);
 
-	queue_work(dms_wq, &s->free_work);
+	queue_work(dms_wq, &s->work);
 }
 
 void dms_stream_get(struct dms_stream *s)
@@ -342,7 +374,7 @@ int dms_stream_attach(struct dms_stream *s, struct dms_ctx *ctx,
 		goto undo_ring;
 	if (cfg->large && dms_group_add_user(cfg->large, &s->large_user))
 		goto undo_small;
-	/* All of these are put in stream_free_work(). */
+	/* All of these are put in stream_free(). */
 	dms_ctx_get(ctx);
 	dms_ring_get(cfg->ring);
 	if (cfg->small)
@@ -439,6 +471,28 @@ enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
 		served = dms_ctl_end_serve(s, b);
 	spin_unlock(&s->lock);
 	return served;
+}
+
+/**
+ * dms_stream_init() - before the first stream
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int dms_stream_init(void)
+{
+	stream_cache = kmem_cache_create("dms_stream", sizeof(struct dms_stream), 0, 0, NULL);
+	return stream_cache ? dms_pull_init() : -ENOMEM;
+}
+
+/**
+ * dms_stream_exit() - after the last one, and an rcu_barrier()
+ *
+ * Also after dms_stream_init() failed.
+ */
+void dms_stream_exit(void)
+{
+	dms_pull_exit();
+	kmem_cache_destroy(stream_cache);
 }
 
 /* ---- what a process asks ---- */
@@ -613,22 +667,18 @@ static u32 stream_uapi_state(const struct dms_stream *s)
 	}
 }
 
-static void stream_uapi_addr(const struct sockaddr_storage *ss, struct dmastream_addr *a)
+static void stream_uapi_addr(const union dms_peer *peer, struct dmastream_addr *a)
 {
 	memset(a, 0, sizeof(*a));
-	if (ss->ss_family == AF_INET) {
-		const struct sockaddr_in *in = (const struct sockaddr_in *)ss;
-
+	if (peer->sa.sa_family == AF_INET) {
 		a->family = AF_INET;
-		a->port = (__force u16)in->sin_port;
-		memcpy(a->addr, &in->sin_addr, sizeof(in->sin_addr));
-	} else if (ss->ss_family == AF_INET6) {
-		const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)ss;
-
+		a->port = (__force u16)peer->in.sin_port;
+		memcpy(a->addr, &peer->in.sin_addr, sizeof(peer->in.sin_addr));
+	} else if (peer->sa.sa_family == AF_INET6) {
 		a->family = AF_INET6;
-		a->port = (__force u16)in6->sin6_port;
-		a->scope_id = in6->sin6_scope_id;
-		memcpy(a->addr, &in6->sin6_addr, sizeof(in6->sin6_addr));
+		a->port = (__force u16)peer->in6.sin6_port;
+		a->scope_id = peer->in6.sin6_scope_id;
+		memcpy(a->addr, &peer->in6.sin6_addr, sizeof(peer->in6.sin6_addr));
 	}
 }
 

@@ -14,11 +14,12 @@
 #define DMS_STREAM_H
 
 #include <linux/bits.h>
-#include <linux/completion.h>
 #include <linux/kref.h>
+#include <linux/in.h>
+#include <linux/in6.h>
 #include <linux/list.h>
-#include <linux/socket.h>
 #include <linux/spinlock.h>
+#include <linux/timer.h>
 #include <linux/types.h>
 #include <linux/uidgid.h>
 #include <linux/workqueue.h>
@@ -33,6 +34,7 @@
 #include "group.h"
 #include "ring.h"
 
+struct completion;
 struct dms_ctx;
 struct dms_listener;
 struct dms_path;
@@ -57,11 +59,15 @@ struct dms_pull_key {
 };
 
 /*
- * The announced message that is being pulled: the first one that has not all
- * landed.  Keys and READs are always this message's.
+ * What a stream needs while messages are announced to it, and only then: taken from
+ * its path for the first of them (dms_path_get_pull()), given back with the last.
+ * Of the announced messages one is being pulled: the first that has not all landed.
+ * Keys and READs are always this message's.
  */
 struct dms_pull {
-	struct dms_rxmsg	*msg;
+	struct list_head	node;		/* path->pulls_free */
+	struct dms_stream	*stream;
+	struct dms_rxmsg	*msg;		/* that is being pulled */
 	struct dms_landing	*cur;		/* the last of msg->landings, READs go there */
 	u32			keyed;		/* bytes for which keys came */
 	u32			issued;		/* bytes for which READs were issued */
@@ -71,6 +77,19 @@ struct dms_pull {
 	bool			waits_landing;
 	u32			nr_keys;
 	struct dms_pull_key	key[DMS_KEYS_AHEAD];
+	struct dms_rxmsg	slot[DMS_ANNOUNCE_SLOTS];	/* of announced messages */
+	struct list_head	slots_free;
+	/* the NIC's incast_lock; with a grant (wait.charge) it may pull so many bytes */
+	struct dms_pullq_node	wait;
+	u32			piece;
+	bool			granted;
+};
+
+/* An address of either family: a sockaddr_storage is four times as long. */
+union dms_peer {
+	struct sockaddr		sa;
+	struct sockaddr_in	in;
+	struct sockaddr_in6	in6;
 };
 
 /* Frames that the stream owes. */
@@ -88,10 +107,18 @@ struct dms_pull {
 #define DMS_CTL_RECALL		BIT(11)
 #define DMS_CTL_RETURN		BIT(12)
 
+/*
+ * There may be tens of thousands, most of them idle: each byte counts.  What one needs
+ * only while it pulls is in struct dms_pull; an idle stream costs what
+ * Documentation/lifetimes.rst says, and that is tested (test_transfer_10k).
+ */
 struct dms_stream {
 	struct kref		ref;
-	struct rcu_head		rcu;
-	struct work_struct	free_work;	/* the release sleeps */
+	spinlock_t		lock;		/* see below */
+	union {
+		struct work_struct work;	/* steps towards the end; the release, which sleeps */
+		struct rcu_head	rcu;		/* when even that has run */
+	};
 	struct dms_ctx		*ctx;		/* reference (memory only); NULL in a backlog */
 	struct dms_session	*session;	/* reference, once bound */
 	struct dms_path		*path;		/* reference; set once */
@@ -101,10 +128,10 @@ struct dms_stream {
 	u32			num;		/* for the operator; unique in the module */
 	kuid_t			owner;
 	pid_t			pid;
-	u64			flags;
+	u32			flags;		/* DMASTREAM_STREAM_* */
+	union dms_peer		peer;
 	u64			cookie;
-	char			service[DMASTREAM_SERVICE_MAX];
-	struct sockaddr_storage	peer;
+	const char		*service;	/* the listener's, or allocated */
 	struct dms_ring		*ring;		/* references; set when attached */
 	struct dms_group	*small, *large;
 	struct dms_listener	*listener;	/* it came through: reference; set once */
@@ -116,48 +143,50 @@ struct dms_stream {
 	struct list_head	wait_node;	/* path->wait_*, for sending; path->lock */
 	struct list_head	read_node;	/* path->wait_read; path->lock */
 	struct list_head	hold_node;	/* path->holders, path->lock */
-	bool			ready;		/* path->ready_lock */
 
 	struct dms_ring_waiter	cq_waiter;
 	struct dms_group_waiter	small_waiter, large_waiter;
 	struct dms_ring_user	ring_user;
 	struct dms_group_user	small_user, large_user;
 
+	bool			ready;		/* path->ready_lock */
+	bool			unbound;	/* what runs as work */
+
 	/* lock: everything below.  Process context; inside path->lock. */
-	spinlock_t		lock;
+	u8			weight;
+	u8			err_class;	/* enum dmastream_err_class */
 	enum dms_stream_state	state;
-	u32			err_class, err_detail;
+	u32			err_detail;
 	u32			ctl;		/* DMS_CTL_* */
 	u32			waits;		/* enum dmastream_wait, as last seen */
 	struct dms_drr		drr;
-	u8			weight;
 
 	/* opening */
 	bool			attached;	/* ring and groups are set */
 	bool			open_done;
 	bool			open_async;
 	bool			abandoned;	/* gave up while CONNECT had no answer */
-	bool			connect_out;	/* counted in path->connects_out */
-	int			open_error;
-	u64			open_user_data;
-	struct completion	opened;
 	/* ending */
 	bool			handle_gone;	/* the process has no handle (any more) */
-	bool			reset_tx, reset_rx;		/* RESET sent, received */
-	bool			reset_ack_tx, reset_ack_rx;
-	u32			reset_class, reset_detail;	/* what our RESET tells */
-	bool			unbound;
+	bool			reset_tx:1, reset_rx:1;		/* RESET sent, received */
+	bool			reset_ack_tx:1, reset_ack_rx:1;
 	bool			lost;		/* the path is fenced, or there never was one */
 	bool			ended;		/* off the wire, nothing in flight */
 	bool			final;		/* and off everything else */
 	bool			closing;	/* CLOSE was asked for */
 	bool			close_async;
 	bool			undelivered;	/* something accepted was not */
-	u64			close_user_data;
+	bool			armed;		/* the timer */
+	u8			reset_class;	/* what our RESET tells, likewise */
+	u16			nack_errno;	/* of nack_seq, below */
+	int			open_error;
 	int			close_error;
-	struct completion	closed;
-	struct delayed_work	timer;		/* the limit of CONNECT, then of CLOSE */
-	struct work_struct	end_work;
+	u32			reset_detail;	/* what our RESET tells */
+	u64			open_user_data;
+	u64			close_user_data;
+	struct completion	*opened;	/* on the stack of who waits in CONNECT ... */
+	struct completion	*closed;	/* ... and in CLOSE */
+	struct timer_list	timer;		/* the limit of CONNECT, then of CLOSE */
 
 	/* sending */
 	struct list_head	txq;		/* accepted, not on the wire */
@@ -180,27 +209,21 @@ struct dms_stream {
 	struct dms_land_rx	land_rx;
 	u32			land_target;
 	u32			land_used;	/* since land_target was looked at */
-	bool			recall_out;	/* RECALL has no RETURN yet */
 	struct list_head	landings;	/* credits: landings, or RECVs' */
 	struct list_head	rxq;
-	struct dms_rxmsg	rts[DMS_ANNOUNCE_SLOTS];
-	struct list_head	rts_free;
 	u32			rx_announced;
 	u32			rx_queued;
 	u32			rx_seq;		/* last one that arrived */
 	u32			rx_acked;	/* last one delivered */
-	u32			nack_seq, nack_errno;
+	u32			nack_seq;
 	u32			done_seq, done_bytes;
 	u32			hold_bytes;
+	bool			recall_out;	/* RECALL has no RETURN yet */
 	bool			rx_fin;		/* FIN arrived; its seq is rx_seq */
 	bool			eos_due;	/* an end-of-stream completion is owed */
 	bool			eos_told;
 	int			eos_result;
-	struct dms_pull		pull;
-	/* the NIC's incast_lock; with a grant (pull_node.charge) it may pull pull_piece bytes */
-	struct dms_pullq_node	pull_node;
-	u32			pull_piece;
-	bool			pull_granted;
+	struct dms_pull		*pull;		/* NULL: nothing is announced */
 
 	u64			tx_msgs, tx_bytes, rx_msgs, rx_bytes;
 };
@@ -245,6 +268,9 @@ void dms_stream_query(struct dms_stream *stream, struct dmastream_stream_query *
 int dms_stream_cancel(struct dms_stream *stream, u64 user_data);
 /* The context ends: as CLOSE with ABORT and nobody to tell; the reference of the handle is this function's. */
 void dms_stream_orphan(struct dms_stream *stream);
+
+int dms_stream_init(void);
+void dms_stream_exit(void);
 
 void dms_stream_get(struct dms_stream *stream);
 bool dms_stream_tryget(struct dms_stream *stream);	/* under RCU */

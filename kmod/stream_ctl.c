@@ -19,9 +19,9 @@
  * When the path is lost (fenced) there is nothing to agree on: the ids go
  * with the session.
  */
-#include <linux/in.h>
-#include <linux/in6.h>
+#include <linux/completion.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 
 #include "ctx.h"
 #include "listener.h"
@@ -33,15 +33,19 @@
 #include "stream_impl.h"
 #include "wq.h"
 
-static void ctl_timer(struct work_struct *work);
-static void ctl_end_work(struct work_struct *work);
+static void ctl_timer(struct timer_list *timer);
 
 void dms_ctl_init(struct dms_stream *s)
 {
-	init_completion(&s->opened);
-	init_completion(&s->closed);
-	INIT_DELAYED_WORK(&s->timer, ctl_timer);
-	INIT_WORK(&s->end_work, ctl_end_work);
+	timer_setup(&s->timer, ctl_timer, 0);
+}
+
+/* Any context but hard interrupt; any lock may be held. */
+static void ctl_queue(struct dms_stream *s)
+{
+	dms_stream_get(s);		/* put in stream_work() */
+	if (!queue_work(dms_wq, &s->work))
+		dms_stream_put(s);
 }
 
 /**
@@ -80,13 +84,14 @@ static void ctl_set_error(struct dms_stream *s, u32 err_class, u32 err_detail)
 	s->err_detail = err_detail;
 }
 
-/* The timer holds a reference while it is queued. */
+/* The timer holds a reference while it is queued, and hands it on to the work. [lock] */
 static void ctl_arm(struct dms_stream *s, u32 ms)
 {
 	if (ms == DMASTREAM_TIMEOUT_NONE)
 		return;
-	dms_stream_get(s);		/* put in ctl_timer() or ctl_disarm() */
-	if (mod_delayed_work(dms_wq, &s->timer, msecs_to_jiffies(ms)))
+	s->armed = true;
+	dms_stream_get(s);		/* put by the work, or in ctl_disarm() */
+	if (mod_timer(&s->timer, jiffies + msecs_to_jiffies(ms)))
 		dms_stream_put(s);	/* it was queued, with a reference */
 }
 
@@ -106,7 +111,8 @@ static void ctl_arm_answer(struct dms_stream *s)
 
 static void ctl_disarm(struct dms_stream *s)
 {
-	if (cancel_delayed_work(&s->timer))
+	s->armed = false;
+	if (timer_delete(&s->timer))
 		dms_stream_put(s);
 }
 
@@ -133,7 +139,8 @@ void dms_ctl_opened(struct dms_stream *s, int err)
 		dms_ring_post_reserved(s->ring, &cqe);
 	if (!err)
 		dms_stat_inc(DMS_STAT_STREAMS_OPENED);
-	complete_all(&s->opened);
+	if (s->opened)
+		complete(s->opened);
 }
 
 /* CONNECT is given up: now, when nothing is on the wire, else with its answer. */
@@ -201,7 +208,7 @@ static void ctl_owe(struct dms_stream *s)
 {
 	u32 bit = 0;
 
-	if (s->lost || s->pull.reads)
+	if (s->lost || dms_pull_reads(s))
 		return;
 	if (s->reset_rx && !s->reset_ack_tx)
 		bit = DMS_CTL_RESET_ACK;
@@ -226,15 +233,13 @@ void dms_ctl_check_end(struct dms_stream *s)
 		return;
 	if (s->state == DMS_STREAM_CLOSING && dms_tx_all_acked(s))
 		dms_stream_move(s, DMS_STREAM_DRAINING);
-	if (!s->pull.reads && s->state != DMS_STREAM_BACKLOG)
+	if (!dms_pull_reads(s) && s->state != DMS_STREAM_BACKLOG)
 		dms_rx_drop(s, -ECANCELED);
 	ctl_owe(s);
-	if (!ctl_off_wire(s) || s->tx_queued || s->pull.reads)
+	if (!ctl_off_wire(s) || s->tx_queued || dms_pull_reads(s))
 		return;
 	s->ended = true;
-	dms_stream_get(s);		/* put in ctl_end_work() */
-	if (!queue_work(dms_wq, &s->end_work))
-		dms_stream_put(s);
+	ctl_queue(s);
 }
 
 /* The stream is off everything, its owner is told. */
@@ -251,16 +256,17 @@ static void ctl_final(struct dms_stream *s)
 	if (s->close_async)
 		dms_ring_post_reserved(s->ring, &cqe);
 	dms_stat_inc(DMS_STAT_STREAMS_CLOSED);
-	complete_all(&s->closed);
+	spin_lock(&s->lock);
+	if (s->closed)
+		complete(s->closed);
+	spin_unlock(&s->lock);
 }
 
 /*
- * Runs when the stream has ended, and again when its handle goes after that.
- * A work item does not run twice at once, so unbound needs no lock.
+ * When the stream has ended, and again when its handle goes after that.
  */
-static void ctl_end_work(struct work_struct *work)
+static void ctl_end(struct dms_stream *s)
 {
-	struct dms_stream *s = container_of(work, struct dms_stream, end_work);
 	bool final = false;
 
 	if (!s->unbound && s->session) {
@@ -282,14 +288,26 @@ static void ctl_end_work(struct work_struct *work)
 	spin_unlock(&s->lock);
 	if (final)
 		ctl_final(s);
-	dms_stream_put(s);		/* of who queued it */
 }
 
-static void ctl_timer(struct work_struct *work)
+/* In softirq context, where no lock of ours may be taken. */
+static void ctl_timer(struct timer_list *timer)
 {
-	struct dms_stream *s = container_of(to_delayed_work(work), struct dms_stream, timer);
+	struct dms_stream *s = container_of(timer, struct dms_stream, timer);
 
+	if (!queue_work(dms_wq, &s->work))
+		dms_stream_put(s);	/* of ctl_arm(); queued already, with a reference */
+}
+
+static void ctl_timed_out(struct dms_stream *s)
+{
 	spin_lock(&s->lock);
+	/* not armed any more, or again since it fired */
+	if (!s->armed || timer_pending(&s->timer)) {
+		spin_unlock(&s->lock);
+		return;
+	}
+	s->armed = false;
 	if (!s->ended && !s->lost &&
 	    ((s->reset_tx && !s->reset_ack_rx) ||
 	     (s->abandoned && s->state == DMS_STREAM_CONNECTING))) {
@@ -305,7 +323,20 @@ static void ctl_timer(struct work_struct *work)
 	}
 	spin_unlock(&s->lock);
 	dms_stream_kick(s);
-	dms_stream_put(s);		/* of ctl_arm() */
+}
+
+/**
+ * dms_ctl_work() - what was put off to a worker
+ * @s: the caller has a reference; no lock held
+ *
+ * Does not run twice at once, so unbound needs no lock.
+ */
+void dms_ctl_work(struct dms_stream *s)
+{
+	ctl_timed_out(s);
+	/* set before the work was queued for it */
+	if (READ_ONCE(s->ended))
+		ctl_end(s);
 }
 
 /* ---- frames that are owed ---- */
@@ -339,7 +370,7 @@ static enum dms_served ctl_put_connect(struct dms_stream *s, struct dms_build *b
 	if (!dms_build_room(b, f.len, 0))
 		return DMS_SERVED_STALLED;
 	dms_build_frame(b, &f);
-	memcpy(dms_build_copy(b, f.len), s->service, DMS_WIRE_SERVICE_MAX);
+	strscpy_pad(dms_build_copy(b, f.len), s->service, DMS_WIRE_SERVICE_MAX);
 	path->connects_out++;
 	s->ctl &= ~DMS_CTL_CONNECT;
 	return DMS_SERVED;
@@ -636,49 +667,43 @@ void dms_stream_session_lost(struct dms_stream *s, u32 err_class, u32 err_detail
 
 /* ---- what a process asks ---- */
 
-static void ctl_peer_addr(struct sockaddr_storage *ss, const struct dmastream_addr *a)
+static void ctl_peer_addr(union dms_peer *peer, const struct dmastream_addr *a)
 {
 	__be16 port = (__force __be16)a->port;
 
 	if (!port)
 		port = htons(dms_param_port);
-	memset(ss, 0, sizeof(*ss));
 	if (a->family == AF_INET) {
-		struct sockaddr_in *in = (struct sockaddr_in *)ss;
-
-		in->sin_family = AF_INET;
-		in->sin_port = port;
-		memcpy(&in->sin_addr, a->addr, sizeof(in->sin_addr));
+		peer->in.sin_family = AF_INET;
+		peer->in.sin_port = port;
+		memcpy(&peer->in.sin_addr, a->addr, sizeof(peer->in.sin_addr));
 	} else {
-		struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ss;
-
-		in6->sin6_family = AF_INET6;
-		in6->sin6_port = port;
-		in6->sin6_scope_id = a->scope_id;
-		memcpy(&in6->sin6_addr, a->addr, sizeof(in6->sin6_addr));
+		peer->in6.sin6_family = AF_INET6;
+		peer->in6.sin6_port = port;
+		peer->in6.sin6_scope_id = a->scope_id;
+		memcpy(&peer->in6.sin6_addr, a->addr, sizeof(peer->in6.sin6_addr));
 	}
 }
 
-/* When it ended while it was being bound, end_work found nothing to unbind. */
+/* When it ended while it was being bound, the work found nothing to unbind. */
 static void ctl_bound(struct dms_stream *s)
 {
 	spin_lock(&s->lock);
-	if (s->ended) {
-		dms_stream_get(s);	/* put in ctl_end_work() */
-		if (!queue_work(dms_wq, &s->end_work))
-			dms_stream_put(s);
-	}
+	if (s->ended)
+		ctl_queue(s);
 	spin_unlock(&s->lock);
 }
 
 /* From here on the session, or the timer, leads to dms_ctl_opened(). */
 static void ctl_dial(struct dms_stream *s, struct dms_ctx *ctx)
 {
+	struct sockaddr_storage peer = {};
 	struct dms_session *session;
 	u32 err_class = 0, err_detail = 0;
 	int err;
 
-	session = dms_session_find_or_dial(ctx->node, &s->peer);
+	memcpy(&peer, &s->peer, sizeof(s->peer));
+	session = dms_session_find_or_dial(ctx->node, &peer);
 	if (IS_ERR(session)) {
 		ctl_lost(s, DMASTREAM_ERR_SESSION, -PTR_ERR(session));
 		return;
@@ -712,7 +737,10 @@ static struct dms_stream *ctl_new(struct dms_ctx *ctx, const struct dms_stream_c
 	if (!s)
 		return ERR_PTR(-ENOMEM);
 	ctl_peer_addr(&s->peer, &arg->peer);
-	strscpy_pad(s->service, arg->service, sizeof(s->service));
+	err = -ENOMEM;
+	s->service = kstrndup(arg->service, sizeof(arg->service) - 1, GFP_KERNEL_ACCOUNT);
+	if (!s->service)
+		goto put;
 	err = dms_stream_attach(s, ctx, cfg);
 	if (err)
 		goto put;
@@ -752,6 +780,20 @@ static void ctl_abandon(struct dms_stream *s, struct dms_ctx *ctx, int err)
 		dms_stream_orphan(tabled);
 }
 
+/* -EINTR, or 0 when @at, which points to @done, or never did, has been completed. */
+static int ctl_wait(struct dms_stream *s, struct completion **at, struct completion *done)
+{
+	int err = 0;
+
+	if (READ_ONCE(*at) && wait_for_completion_interruptible(done))
+		err = -EINTR;
+	/* nobody reaches for our stack any more, nor will */
+	spin_lock(&s->lock);
+	*at = NULL;
+	spin_unlock(&s->lock);
+	return err;
+}
+
 /**
  * dms_stream_connect() - CONNECT
  * @ctx: owner
@@ -766,21 +808,22 @@ int dms_stream_connect(struct dms_ctx *ctx, struct dms_stream_cfg *cfg,
 		       struct dmastream_connect *arg)
 {
 	struct dms_stream *s = ctl_new(ctx, cfg, arg);
+	bool async = arg->flags & DMASTREAM_OPEN_ASYNC;
+	DECLARE_COMPLETION_ONSTACK(opened);
 	int err;
 
 	if (IS_ERR(s))
 		return PTR_ERR(s);
 	spin_lock(&s->lock);
+	if (!async && !s->open_done)
+		s->opened = &opened;
 	ctl_arm(s, arg->timeout_ms);
 	spin_unlock(&s->lock);
 	ctl_dial(s, ctx);
 	arg->stream = s->handle;
 	err = 0;
-	if (!(arg->flags & DMASTREAM_OPEN_ASYNC)) {
-		if (wait_for_completion_interruptible(&s->opened))
-			err = -EINTR;
-		else
-			err = s->open_error;
+	if (!async) {
+		err = ctl_wait(s, &s->opened, &opened) ?: s->open_error;
 		if (err) {
 			ctl_abandon(s, ctx, err);
 			arg->stream = 0;
@@ -917,10 +960,8 @@ static void ctl_begin_close(struct dms_stream *s, bool abort, u32 timeout_ms)
 	s->closing = true;
 	s->undelivered = false;
 	if (s->ended) {
-		/* end_work ran, or runs, without knowing that the handle is gone */
-		dms_stream_get(s);
-		if (!queue_work(dms_wq, &s->end_work))
-			dms_stream_put(s);
+		/* the work ran, or runs, without knowing that the handle is gone */
+		ctl_queue(s);
 		return;
 	}
 	if (s->state != DMS_STREAM_OPEN || abort) {
@@ -947,11 +988,14 @@ static void ctl_begin_close(struct dms_stream *s, bool abort, u32 timeout_ms)
 int dms_stream_close(struct dms_stream *s, const struct dmastream_close *arg)
 {
 	bool async = arg->flags & DMASTREAM_CLOSE_ASYNC;
+	DECLARE_COMPLETION_ONSTACK(closed);
 	int err = 0;
 
 	if (async)
 		err = dms_ring_reserve(s->ring, 1);
 	spin_lock(&s->lock);
+	if (!async)
+		s->closed = &closed;
 	if (async && !err) {
 		s->close_async = true;
 		s->close_user_data = arg->user_data;
@@ -959,12 +1003,8 @@ int dms_stream_close(struct dms_stream *s, const struct dmastream_close *arg)
 	ctl_begin_close(s, arg->flags & DMASTREAM_CLOSE_ABORT, arg->timeout_ms);
 	spin_unlock(&s->lock);
 	dms_stream_kick(s);
-	if (!async) {
-		if (wait_for_completion_interruptible(&s->closed))
-			err = -EINTR;
-		else
-			err = s->close_error;
-	}
+	if (!async)
+		err = ctl_wait(s, &s->closed, &closed) ?: s->close_error;
 	dms_stream_put(s);		/* the handle's */
 	return err;
 }

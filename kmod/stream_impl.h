@@ -30,6 +30,7 @@ void dms_stream_kick(struct dms_stream *s);
 
 /* stream_ctl.c */
 void dms_ctl_init(struct dms_stream *s);
+void dms_ctl_work(struct dms_stream *s);	/* no lock; one at a time */
 enum dms_served dms_ctl_open_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
 enum dms_served dms_ctl_end_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
 void dms_ctl_opened(struct dms_stream *s, int err);			/* [lock] */
@@ -73,8 +74,20 @@ void dms_stream_wire_done(struct dms_req *req);
 void dms_stream_key_free(struct dms_key *key);
 
 /* stream_pull.c */
+int dms_pull_init(void);
+void dms_pull_exit(void);
+struct dms_pull *dms_pull_alloc(gfp_t gfp);
+void dms_pull_free(struct dms_pull *p);
+bool dms_pull_begin(struct dms_stream *s);				/* [lock] */
+void dms_pull_idle(struct dms_stream *s);				/* [lock] */
 void dms_pull_next(struct dms_stream *s);				/* [lock] */
 void dms_pull_serve(struct dms_stream *s, struct dms_build *b);		/* [path][lock] */
+
+/* READs of the stream that are in flight. [lock] */
+static inline u32 dms_pull_reads(const struct dms_stream *s)
+{
+	return s->pull ? s->pull->reads : 0;
+}
 
 static inline bool dms_rx_posted(const struct dms_stream *s)
 {

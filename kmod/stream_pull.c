@@ -4,6 +4,7 @@
  * landings of its large group or into the buffer of a posted RECV.
  */
 #include <linux/list.h>
+#include <linux/slab.h>
 #include <linux/string.h>
 
 #include "core/seg.h"
@@ -16,16 +17,107 @@
 #include "stream.h"
 #include "stream_impl.h"
 
+static struct kmem_cache *pull_cache;
+
+/**
+ * dms_pull_init() - before the first path
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int dms_pull_init(void)
+{
+	pull_cache = kmem_cache_create("dms_pull", sizeof(struct dms_pull), 0, 0, NULL);
+	return pull_cache ? 0 : -ENOMEM;
+}
+
+void dms_pull_exit(void)
+{
+	kmem_cache_destroy(pull_cache);
+}
+
+/**
+ * dms_pull_alloc() - for a path's stock
+ * @gfp: how to allocate
+ *
+ * Return: what dms_pull_free() frees, or NULL.
+ */
+struct dms_pull *dms_pull_alloc(gfp_t gfp)
+{
+	struct dms_pull *p = kmem_cache_zalloc(pull_cache, gfp);
+	int i;
+
+	if (!p)
+		return NULL;
+	INIT_LIST_HEAD(&p->node);
+	INIT_LIST_HEAD(&p->slots_free);
+	for (i = 0; i < DMS_ANNOUNCE_SLOTS; i++)
+		list_add_tail(&p->slot[i].node, &p->slots_free);
+	dms_pullq_node_init(&p->wait);
+	return p;
+}
+
+void dms_pull_free(struct dms_pull *p)
+{
+	kmem_cache_free(pull_cache, p);
+}
+
+/**
+ * dms_pull_begin() - a message is announced
+ * @s: stream->lock is held
+ *
+ * Return: true when s->pull is there; else there was no memory.
+ */
+bool dms_pull_begin(struct dms_stream *s)
+{
+	if (s->pull)
+		return true;
+	s->pull = dms_path_get_pull(s->path);
+	if (!s->pull)
+		return false;
+	s->pull->stream = s;
+	return true;
+}
+
+/**
+ * dms_pull_idle() - gives s->pull back when nothing is announced any more
+ * @s: stream->lock is held
+ *
+ * All of its slots are free then, and no READ is in flight.  Having left the incast
+ * queue, it can be reached by this stream alone.
+ */
+void dms_pull_idle(struct dms_stream *s)
+{
+	struct dms_pull *p = s->pull;
+
+	if (!p || s->rx_announced || p->reads)
+		return;
+	dms_incast_leave(s);
+	s->pull = NULL;
+	p->stream = NULL;
+	p->msg = NULL;
+	p->cur = NULL;
+	dms_path_put_pull(s->path, p);
+}
+
 /**
  * dms_pull_next() - the next message that is to be pulled
- * @s: stream->lock is held; the one before has all landed, or is over
+ * @s: stream->lock is held; something was announced, and the message before has all
+ *     landed, or is over
  */
 void dms_pull_next(struct dms_stream *s)
 {
-	struct dms_pull *p = &s->pull;
+	struct dms_pull *p = s->pull;
 	struct dms_rxmsg *m;
 
-	memset(p, 0, sizeof(*p));
+	p->msg = NULL;
+	p->cur = NULL;
+	p->keyed = 0;
+	p->issued = 0;
+	p->reads = 0;
+	p->gen = 0;
+	p->held = false;
+	p->waits_landing = false;
+	p->nr_keys = 0;
 	list_for_each_entry(m, &s->rxq, node) {
 		if (m->announced && m->landed < m->len) {
 			p->msg = m;
@@ -40,14 +132,15 @@ void dms_pull_next(struct dms_stream *s)
 /* KEY: a segment of the message that is being pulled may be read. */
 enum dms_rule dms_rx_key(struct dms_stream *s, const struct dms_frame *f)
 {
-	struct dms_pull *p = &s->pull;
+	struct dms_pull *p;
 	struct dms_pull_key *key;
 	enum dms_rule rule;
 
 	spin_lock(&s->lock);
 	if (!dms_rx_hears(s, &rule))
 		goto out;
-	if (!p->msg || p->msg->seq != f->seq) {
+	p = s->pull;
+	if (!p || !p->msg || p->msg->seq != f->seq) {
 		/* It crossed the NACK of a message that is over. */
 		if ((s32)(f->seq - s->rx_acked) > 0)
 			rule = DMS_RULE_KEY;
@@ -77,7 +170,7 @@ out:
 
 static bool rx_next_landing(struct dms_stream *s)
 {
-	struct dms_pull *p = &s->pull;
+	struct dms_pull *p = s->pull;
 	struct dms_landing *l;
 
 	if (p->cur && p->cur->issued < p->cur->len)
@@ -117,7 +210,7 @@ enum rx_read {
 static enum rx_read rx_read(struct dms_stream *s, struct dms_build *b)
 {
 	struct dms_path *path = b->path;
-	struct dms_pull *p = &s->pull;
+	struct dms_pull *p = s->pull;
 	const struct dms_pull_key *key = rx_key_at(p, p->issued);
 	struct dms_tile where;
 	struct dms_landing *l;
@@ -183,9 +276,11 @@ static enum rx_read rx_read(struct dms_stream *s, struct dms_build *b)
  */
 void dms_pull_serve(struct dms_stream *s, struct dms_build *b)
 {
-	const struct dms_pull *p = &s->pull;
+	const struct dms_pull *p = s->pull;
 	enum rx_read read = RX_NOT_NOW;
 
+	if (!p)
+		return;
 	while (!b->failed && p->msg && !p->held && !p->msg->too_long &&
 	       p->issued < p->msg->len) {
 		read = rx_read(s, b);
@@ -211,10 +306,11 @@ void dms_pull_serve(struct dms_stream *s, struct dms_build *b)
 void dms_stream_read_done(struct dms_stream *s, struct dms_landing *l, u32 len,
 			  int status)
 {
-	struct dms_pull *p = &s->pull;
+	struct dms_pull *p;
 	struct dms_rxmsg *m;
 
 	spin_lock(&s->lock);
+	p = s->pull;		/* there as long as a READ is in flight */
 	p->reads--;
 	m = p->msg;
 	if (status || s->state != DMS_STREAM_OPEN || WARN_ON_ONCE(!m))
@@ -244,10 +340,11 @@ out:
  */
 void dms_stream_hold_due(struct dms_stream *s)
 {
-	struct dms_pull *p = &s->pull;
+	struct dms_pull *p;
 
 	spin_lock(&s->lock);
-	if (s->state == DMS_STREAM_OPEN && p->msg && p->waits_landing &&
+	p = s->pull;
+	if (s->state == DMS_STREAM_OPEN && p && p->msg && p->waits_landing &&
 	    !p->reads && !p->held && p->nr_keys) {
 		p->held = true;
 		p->gen++;
@@ -267,10 +364,12 @@ void dms_stream_hold_due(struct dms_stream *s)
  */
 void dms_rx_large_ready(struct dms_stream *s)
 {
-	struct dms_pull *p = &s->pull;
+	struct dms_pull *p = s->pull;
 
-	p->waits_landing = false;
 	s->waits &= ~DMASTREAM_WAIT_LANDING;
+	if (!p)
+		return;
+	p->waits_landing = false;
 	if (s->state != DMS_STREAM_OPEN || !p->msg || p->issued == p->msg->len)
 		return;
 	/* A landing in hand before the sender is asked for keys again. */

@@ -240,8 +240,8 @@ static bool rx_deliver_part(struct dms_stream *s, struct dms_rxmsg *m)
 		return false;
 	m->delivered += l->filled;
 	list_del_init(&l->node);
-	if (s->pull.cur == l)
-		s->pull.cur = NULL;
+	if (s->pull->cur == l)
+		s->pull->cur = NULL;
 	dms_group_done(l);
 	return true;
 }
@@ -255,7 +255,7 @@ static bool rx_deliver_announced(struct dms_stream *s, struct dms_rxmsg *m)
 	s->rx_queued--;
 	s->rx_announced--;
 	rx_delivered(s, m->seq, m->len);
-	list_add_tail(&m->node, &s->rts_free);
+	list_add_tail(&m->node, &s->pull->slots_free);
 	return true;
 }
 
@@ -275,7 +275,7 @@ static bool rx_deliver_too_long(struct dms_stream *s, struct dms_rxmsg *m)
 	s->rx_queued--;
 	if (m->announced) {
 		s->rx_announced--;
-		if (s->pull.msg == m)
+		if (s->pull->msg == m)
 			dms_pull_next(s);
 	}
 	dms_req_complete(rx_recv(l), -EMSGSIZE, 0, m->seq, m->tag);
@@ -358,6 +358,7 @@ void dms_rx_deliver(struct dms_stream *s)
 		if (!went_on)
 			break;
 	}
+	dms_pull_idle(s);
 	rx_deliver_eos(s);
 	rx_retarget(s);
 	dms_rx_replenish(s);
@@ -543,6 +544,11 @@ enum dms_rule dms_rx_rts(struct dms_stream *s, const struct dms_frame *f)
 		rule = DMS_RULE_ANNOUNCE;
 		goto out;
 	}
+	/* No memory: the stream breaks, both sides hear of it, and nothing is lost silently. */
+	if (!dms_pull_begin(s)) {
+		dms_ctl_abort(s, DMASTREAM_ERR_LOCAL, ENOMEM);
+		goto out;
+	}
 	if (dms_rx_posted(s)) {
 		l = rx_spend(s);
 		if (!l) {
@@ -551,14 +557,14 @@ enum dms_rule dms_rx_rts(struct dms_stream *s, const struct dms_frame *f)
 		}
 		m = &l->msg;
 	} else {
-		m = list_first_entry(&s->rts_free, struct dms_rxmsg, node);
+		m = list_first_entry(&s->pull->slots_free, struct dms_rxmsg, node);
 		list_del(&m->node);
 	}
 	s->rx_announced++;
 	rx_queue(s, m, f, true);
 	if (l)
 		m->too_long = f->len > l->len;
-	if (!s->pull.msg)
+	if (!s->pull->msg)
 		dms_pull_next(s);
 	dms_rx_deliver(s);
 out:
@@ -610,20 +616,20 @@ static bool rx_put_owed(struct dms_stream *s, struct dms_build *b)
 	};
 	struct dms_frame hold = {
 		.type = DMS_F_HOLD, .stream = s->peer_sid,
-		.gen = s->pull.gen, .a = s->hold_bytes,
+		.a = s->hold_bytes,
 	};
-	struct dms_frame pull = {
-		.type = DMS_F_PULL, .stream = s->peer_sid, .gen = s->pull.gen,
-	};
+	struct dms_frame pull = { .type = DMS_F_PULL, .stream = s->peer_sid };
 	struct dms_frame recall = { .type = DMS_F_RECALL, .stream = s->peer_sid };
 	struct dms_frame nack = {
 		.type = DMS_F_NACK, .stream = s->peer_sid,
 		.seq = s->nack_seq, .a = s->nack_errno,
 	};
 
-	if (s->pull.msg) {
-		hold.seq = s->pull.msg->seq;
-		pull.seq = s->pull.msg->seq;
+	if (s->pull && s->pull->msg) {
+		hold.seq = s->pull->msg->seq;
+		hold.gen = s->pull->gen;
+		pull.seq = s->pull->msg->seq;
+		pull.gen = s->pull->gen;
 	}
 	return rx_put(s, b, DMS_CTL_RECALL, &recall) &&
 	       rx_put(s, b, DMS_CTL_DONE, &done) &&
@@ -695,7 +701,7 @@ enum dms_served dms_rx_refuse_serve(struct dms_stream *s, struct dms_build *b)
 		.seq = s->nack_seq, .a = s->nack_errno,
 	};
 
-	if (s->pull.reads || !s->peer_sid)
+	if (dms_pull_reads(s) || !s->peer_sid)
 		return DMS_SERVED;
 	if (!rx_put(s, b, DMS_CTL_NACK, &nack))
 		return DMS_SERVED_STALLED;
@@ -740,7 +746,7 @@ static void rx_drop_msg(struct dms_stream *s, struct dms_rxmsg *m, int err)
 		dms_req_complete(rx_recv(l), err, 0, m->seq, m->tag);
 	} else if (m->announced) {
 		rx_drop_landings(&m->landings);
-		list_add_tail(&m->node, &s->rts_free);
+		list_add_tail(&m->node, &s->pull->slots_free);
 	} else {
 		dms_group_return(container_of(m, struct dms_landing, msg));
 	}
@@ -756,18 +762,20 @@ static void rx_drop_msg(struct dms_stream *s, struct dms_rxmsg *m, int err)
  */
 void dms_rx_drop(struct dms_stream *s, int err)
 {
+	struct dms_pull *p = s->pull;
 	struct dms_rxmsg *m, *next;
 
 	dms_incast_leave(s);
 	list_for_each_entry_safe(m, next, &s->rxq, node) {
-		if (m == s->pull.msg && s->pull.reads)
+		if (p && m == p->msg && p->reads)
 			continue;
-		if (m == s->pull.msg) {
-			s->pull.msg = NULL;
-			s->pull.cur = NULL;
+		if (p && m == p->msg) {
+			p->msg = NULL;
+			p->cur = NULL;
 		}
 		rx_drop_msg(s, m, err);
 	}
+	dms_pull_idle(s);
 	if (dms_rx_posted(s))
 		rx_end_recvs(s, err, 0);
 	else
