@@ -6,6 +6,10 @@
  * process in ENTER, or a worker after something arrived or completed.  One run
  * is bounded by what the peer's slot credits let out.
  *
+ * A stream that is ready says what it owes, reads, and, when nobody waits for a turn,
+ * sends.  Who wants to send more than a turn, or comes while others wait, waits: turns
+ * are given when all that are ready have been served (core/pick.h).
+ *
  * Packing needs no timer: whatever is ready when the path can send goes into
  * the same packet; while the path cannot send, more becomes ready.
  */
@@ -63,8 +67,8 @@ static struct dms_stream *mux_pop(struct dms_path *path)
 	return s;
 }
 
-/* Keeps the reference; false when it was made ready meanwhile and has its place. */
-static bool mux_push(struct dms_path *path, struct dms_stream *s, bool first)
+/* First again, keeping the reference; false when it was made ready meanwhile. */
+static bool mux_push(struct dms_path *path, struct dms_stream *s)
 {
 	bool pushed = false;
 
@@ -72,10 +76,7 @@ static bool mux_push(struct dms_path *path, struct dms_stream *s, bool first)
 	if (!s->ready) {
 		s->ready = true;
 		pushed = true;
-		if (first)
-			list_add(&s->ready_node, &path->ready);
-		else
-			list_add_tail(&s->ready_node, &path->ready);
+		list_add(&s->ready_node, &path->ready);
 	}
 	spin_unlock(&path->ready_lock);
 	return pushed;
@@ -320,25 +321,79 @@ static void mux_refusals(struct dms_build *b)
 	}
 }
 
+/**
+ * dms_mux_begin() - a stream wants to send
+ * @path: path->lock is held
+ * @s: does not wait yet
+ * @idle: it had nothing to send for a while
+ *
+ * Return: true when it may at once, since nobody waits for a turn.  Else it waits from
+ * now on, and mux_turns() comes to it.
+ */
+bool dms_mux_begin(struct dms_path *path, struct dms_stream *s, bool idle)
+{
+	if (dms_sched_begin(&path->sched, &s->turn, idle))
+		return true;
+	dms_stream_get(s);		/* put in mux_turns() */
+	return false;
+}
+
+/**
+ * dms_mux_wait() - a stream that has sent wants to send more
+ * @path: path->lock is held
+ * @s: does not wait
+ * @again: its turn is not over
+ */
+void dms_mux_wait(struct dms_path *path, struct dms_stream *s, bool again)
+{
+	dms_stream_get(s);		/* put in mux_turns() */
+	if (again)
+		dms_sched_again(&path->sched, &s->turn);
+	else
+		dms_sched_add(&path->sched, &s->turn);
+}
+
+/*
+ * Who waits to send, in the order of their rounds, until the window or the packets are
+ * used up.  While the window is shut no round passes.
+ */
+static void mux_turns(struct dms_build *b)
+{
+	struct dms_path *path = b->path;
+	enum dms_served served = DMS_SERVED;
+	struct dms_turn *t;
+
+	while (!b->failed && served != DMS_SERVED_WINDOW && served != DMS_SERVED_STALLED) {
+		struct dms_stream *s;
+
+		t = dms_sched_next(&path->sched);
+		if (!t)
+			break;
+		s = container_of(t, struct dms_stream, turn);
+		served = dms_stream_turn(s, b);
+		if (served == DMS_SERVED_STALLED)	/* perhaps not with a message */
+			dms_mux_ready(s);
+		dms_stream_put(s);	/* of dms_mux_begin() or dms_mux_wait() */
+	}
+	/* one may owe a frame by now: its end */
+	if (served != DMS_SERVED_STALLED && !list_empty_careful(&path->ready))
+		dms_path_kick(path);
+}
+
 /* False when nothing more can go out now. */
 static bool mux_serve(struct dms_build *b, struct dms_stream *s)
 {
 	enum dms_served served = dms_stream_serve(s, b);
 
 	switch (served) {
-	case DMS_SERVED:
-		dms_stream_put(s);	/* of dms_mux_ready() */
-		return true;
-	case DMS_SERVED_MORE:
-		if (!mux_push(b->path, s, false))
-			dms_stream_put(s);
-		return true;
 	case DMS_SERVED_STALLED:
-		if (!mux_push(b->path, s, true))
+		if (!mux_push(b->path, s))
 			dms_stream_put(s);
 		return false;
+	default:	/* what it still wants to send waits for its turn */
+		dms_stream_put(s);	/* of dms_mux_ready() */
+		return true;
 	}
-	return false;
 }
 
 /**
@@ -351,18 +406,20 @@ static bool mux_serve(struct dms_build *b, struct dms_stream *s)
 void dms_mux_run(struct dms_path *path)
 {
 	struct dms_build b = { .path = path };
+	bool stalled = false;
 	struct dms_stream *s;
 
 	if (path->state != DMS_PATH_UP)
 		return;
 	mux_refusals(&b);
-	while (!b.failed) {
+	while (!b.failed && !stalled) {
 		s = mux_pop(path);
 		if (!s)
 			break;
-		if (!mux_serve(&b, s))
-			break;
+		stalled = !mux_serve(&b, s);
 	}
+	if (!stalled)
+		mux_turns(&b);
 	build_flush(&b, false);
 	if (!b.failed && dms_slot_rx_owes(&path->slot_rx) &&
 	    build_open(&b, true)) {

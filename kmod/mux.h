@@ -16,8 +16,11 @@ struct dms_req;
 struct dms_stream;
 struct dms_txpkt;
 
-/* Bytes of a stream's turn. */
-#define DMS_QUANTUM		(64 * 1024)
+/*
+ * Bytes of a stream's turn, for weight 1, are two to the power of this: no more than 16
+ * short messages, which is what a stream can have out (DMS_SMALL_CREDITS).
+ */
+#define DMS_TURN_ORDER		12
 /* Frames of one packet. */
 #define DMS_PKT_FRAMES		64
 /* Of a txpkt's buffer: headers first, then the bytes that were copied. */
@@ -31,6 +34,7 @@ struct dms_txpkt;
 enum dms_served {
 	DMS_SERVED,		/* has nothing more to say now */
 	DMS_SERVED_MORE,	/* its turn is over */
+	DMS_SERVED_WINDOW,	/* no data now: the send window or the path's rate says so */
 	DMS_SERVED_STALLED,	/* no packet to be had: credits or packets are out */
 };
 
@@ -60,6 +64,9 @@ int dms_build_gather(struct dms_build *b, struct dms_req *req);
 /* Window bytes that the packet gives back when it is done. */
 void dms_build_charge(struct dms_build *b, u64 charge);
 
+/* It wants to send.  True: it may at once; else it waits for its turn.  path->lock is held. */
+bool dms_mux_begin(struct dms_path *path, struct dms_stream *s, bool idle);
+void dms_mux_wait(struct dms_path *path, struct dms_stream *s, bool again);
 /* Puts the stream at the end of its path's ready list, once.  Any lock may be held. */
 void dms_mux_ready(struct dms_stream *stream);
 /* Serves the ready streams until nothing is left or nothing can go out; path->lock held. */

@@ -71,11 +71,10 @@ static void path_init_lists(struct dms_path *path)
 	INIT_LIST_HEAD(&path->tx_free);
 	INIT_LIST_HEAD(&path->reads_free);
 	INIT_LIST_HEAD(&path->keys_free);
-	INIT_LIST_HEAD(&path->wait_window);
-	INIT_LIST_HEAD(&path->wait_key);
+	dms_link_init(&path->wait_key);
+	dms_link_init(&path->wait_connect);
 	INIT_LIST_HEAD(&path->wait_read);
-	INIT_LIST_HEAD(&path->wait_connect);
-	INIT_LIST_HEAD(&path->wait_rate);
+	dms_sched_init(&path->sched, DMS_TURN_ORDER);
 	INIT_LIST_HEAD(&path->holders);
 	INIT_LIST_HEAD(&path->ready);
 	INIT_LIST_HEAD(&path->streams);
@@ -438,14 +437,31 @@ static struct dms_stream *path_take_stream(struct dms_path *path)
 	return s;
 }
 
-static void path_drop_list(struct dms_path *path, struct list_head *list)
+/* The first of a list of streams by their turn.link, taken off, or NULL. */
+static struct dms_stream *path_first(struct dms_link *list)
 {
-	struct dms_stream *s, *tmp;
+	struct dms_link *l = list->next;
 
-	list_for_each_entry_safe(s, tmp, list, wait_node) {
-		list_del_init(&s->wait_node);
+	if (dms_link_empty(list))
+		return NULL;
+	dms_link_remove(l);
+	return container_of(l, struct dms_stream, turn.link);
+}
+
+static void path_drop_list(struct dms_link *list)
+{
+	struct dms_stream *s;
+
+	while ((s = path_first(list)))
 		dms_stream_put(s);	/* of dms_path_wait() */
-	}
+}
+
+static void path_drop_turns(struct dms_path *path)
+{
+	struct dms_turn *t;
+
+	while ((t = dms_sched_next(&path->sched)))
+		dms_stream_put(container_of(t, struct dms_stream, turn));	/* of mux.c */
 }
 
 /* Lists of streams hold references that would otherwise never go. */
@@ -454,10 +470,9 @@ static void path_drop_lists(struct dms_path *path)
 	struct dms_stream *s, *tmp;
 
 	spin_lock(&path->lock);
-	path_drop_list(path, &path->wait_window);
-	path_drop_list(path, &path->wait_key);
-	path_drop_list(path, &path->wait_connect);
-	path_drop_list(path, &path->wait_rate);
+	path_drop_turns(path);
+	path_drop_list(&path->wait_key);
+	path_drop_list(&path->wait_connect);
 	list_for_each_entry_safe(s, tmp, &path->wait_read, read_node) {
 		list_del_init(&s->read_node);
 		dms_stream_put(s);	/* of dms_path_wait_read() */
@@ -575,14 +590,13 @@ void dms_path_kick(struct dms_path *path)
  * @list: path->wait_*
  * @s: is woken once by dms_path_wake()
  */
-void dms_path_wait(struct dms_path *path, struct list_head *list,
-		   struct dms_stream *s)
+void dms_path_wait(struct dms_path *path, struct dms_link *list, struct dms_stream *s)
 {
 	lockdep_assert_held(&path->lock);
-	if (!list_empty(&s->wait_node))
+	if (dms_turn_waits(&s->turn))
 		return;
 	dms_stream_get(s);		/* put in dms_path_wake() */
-	list_add_tail(&s->wait_node, list);
+	dms_link_append(list, &s->turn.link);
 }
 
 /**
@@ -590,13 +604,12 @@ void dms_path_wait(struct dms_path *path, struct list_head *list,
  * @path: path->lock is held; the caller has it pumped
  * @list: path->wait_*
  */
-void dms_path_wake(struct dms_path *path, struct list_head *list)
+void dms_path_wake(struct dms_path *path, struct dms_link *list)
 {
 	struct dms_stream *s;
 
 	lockdep_assert_held(&path->lock);
-	while ((s = list_first_entry_or_null(list, struct dms_stream, wait_node))) {
-		list_del_init(&s->wait_node);
+	while ((s = path_first(list))) {
 		dms_mux_ready(s);
 		dms_stream_put(s);	/* of dms_path_wait() */
 	}
@@ -675,7 +688,7 @@ static void path_hold_work(struct work_struct *work)
 /*
  * One timer for the path, however many wait.  When it is set already, it is for
  * an earlier time: a debt only grows.  Not after DYING, since only dms_mux_run()
- * of a path that is UP, and the work itself, get here: kill_work cancels it for good.
+ * of a path that is UP gets here: kill_work cancels it for good.
  */
 static void path_rate_later(struct dms_path *path, u64 now)
 {
@@ -686,16 +699,15 @@ static void path_rate_later(struct dms_path *path, u64 now)
 }
 
 /**
- * dms_path_rate_may() - may a stream send data, by the path's limit?
+ * dms_path_rate_may() - may data be sent, by the path's limit?
  * @path: path->lock is held
- * @s: that wants to; when not, it waits for its turn
  *
  * Frames that carry no data are never asked about: held back here, they would hold
  * up what the peer sends.
  *
- * Return: true, and dms_path_rate_charge() follows.
+ * Return: true, and dms_path_rate_charge() follows; false: turns go on when they may.
  */
-bool dms_path_rate_may(struct dms_path *path, struct dms_stream *s)
+bool dms_path_rate_may(struct dms_path *path)
 {
 	u64 now;
 
@@ -703,12 +715,9 @@ bool dms_path_rate_may(struct dms_path *path, struct dms_stream *s)
 	if (likely(!path->rate.cost))
 		return true;
 	now = ktime_get_ns();
-	/* those that wait are first, in their order: the last of them would wait for ever */
-	if (dms_rate_may(&path->rate, now) &&
-	    (list_empty(&path->wait_rate) || s == path->rate_turn))
+	if (dms_rate_may(&path->rate, now))
 		return true;
 	dms_stat_inc(DMS_STAT_RATE_WAITS);
-	dms_path_wait(path, &path->wait_rate, s);
 	path_rate_later(path, now);
 	return false;
 }
@@ -726,36 +735,13 @@ void dms_path_rate_charge(struct dms_path *path, u32 bytes)
 		dms_rate_charge(&path->rate, bytes, ktime_get_ns());
 }
 
-/* The head of the line has its turn; it keeps the line's reference meanwhile. */
-static bool path_rate_next(struct dms_path *path)
-{
-	struct dms_stream *s = list_first_entry_or_null(&path->wait_rate, struct dms_stream,
-							wait_node);
-
-	if (!s || path->state != DMS_PATH_UP || !dms_rate_may(&path->rate, ktime_get_ns()))
-		return false;
-	list_del_init(&s->wait_node);
-	path->rate_turn = s;
-	dms_mux_ready(s);
-	dms_mux_run(path);
-	path->rate_turn = NULL;
-	dms_stream_put(s);		/* of dms_path_wait() */
-	return true;
-}
-
-/*
- * One stream at a time, as long as there is something to spend: those that it does
- * not come to keep their place.
- */
+/* Those who wait for a turn go on, as they do when the window has room again. */
 static void path_rate_work(struct work_struct *work)
 {
 	struct dms_path *path = container_of(to_delayed_work(work), struct dms_path, rate_work);
 
 	spin_lock(&path->lock);
-	while (path_rate_next(path))
-		;
-	if (path->state == DMS_PATH_UP && !list_empty(&path->wait_rate))
-		path_rate_later(path, ktime_get_ns());
+	dms_mux_run(path);
 	spin_unlock(&path->lock);
 	dms_path_put(path);		/* of path_rate_later() */
 }
@@ -843,8 +829,11 @@ void dms_path_reposted(struct dms_path *path, u32 n)
 
 static bool path_has_ready(struct dms_path *path)
 {
-	/* A stream that is made ready now is pumped by who made it so. */
-	return !list_empty_careful(&path->ready);
+	/*
+	 * A stream that is made ready now is pumped by who made it so.  One that waits
+	 * for its turn may have room in the window now, or a packet.
+	 */
+	return !list_empty_careful(&path->ready) || READ_ONCE(path->sched.nr);
 }
 
 /**
@@ -906,10 +895,7 @@ void dms_path_send_done(struct dms_txpkt *pkt, int status)
 	path->moved = jiffies;
 	if (!status)
 		path_measured(path, pkt);
-	if (pkt->charge) {
-		dms_window_put(&path->window, pkt->charge);
-		dms_path_wake(path, &path->wait_window);
-	}
+	dms_window_put(&path->window, pkt->charge);
 	list_add_tail(&pkt->node, &path->tx_free);
 	/* what may have found no free packet */
 	owes = path->nr_refusals || dms_slot_rx_owes(&path->slot_rx);

@@ -23,6 +23,7 @@
 #include "core/credit.h"
 #include "core/delay.h"
 #include "core/fsm.h"
+#include "core/pick.h"
 #include "core/rate.h"
 #include "core/window.h"
 #include "core/wire.h"
@@ -86,12 +87,10 @@ struct dms_path {
 	u32				tx_out, reads_out, keys_out;
 	unsigned long			moved;	/* jiffies: a post when nothing was out, or a completion */
 	/* streams that could not go on for want of a shared thing; made ready when there is some */
-	struct list_head		wait_window;
-	struct list_head		wait_key;
+	struct dms_link			wait_key;	/* stream->turn.link */
+	struct dms_link			wait_connect;	/* likewise */
 	struct list_head		wait_read;
-	struct list_head		wait_connect;
-	struct list_head		wait_rate;	/* one after the other, by rate_work */
-	const struct dms_stream		*rate_turn;	/* of them: whose turn it is; only compared */
+	struct dms_sched		sched;		/* streams that wait: stream->turn */
 	u32				connects_out;	/* CONNECTs without an answer */
 	struct list_head		holders;	/* streams that may have to say HOLD: stream->hold_node */
 	struct dms_refusal		refusal[DMS_CONNECTS_MAX];
@@ -162,12 +161,12 @@ int dms_path_add_stream(struct dms_path *path, struct dms_stream *s);
 void dms_path_del_stream(struct dms_path *path, struct dms_stream *s);
 
 /* For mux.c and stream_*.c; path->lock held. */
-void dms_path_wait(struct dms_path *path, struct list_head *list, struct dms_stream *s);
-void dms_path_wake(struct dms_path *path, struct list_head *list);
+void dms_path_wait(struct dms_path *path, struct dms_link *list, struct dms_stream *s);
+void dms_path_wake(struct dms_path *path, struct dms_link *list);
 void dms_path_wait_read(struct dms_path *path, struct dms_stream *s);
 void dms_path_wake_readers(struct dms_path *path);
-/* May data go now?  Else the stream is served when it may. */
-bool dms_path_rate_may(struct dms_path *path, struct dms_stream *s);
+/* May data go now?  Else turns go on when it may. */
+bool dms_path_rate_may(struct dms_path *path);
 /* So many bytes go, or may be pulled. */
 void dms_path_rate_charge(struct dms_path *path, u32 bytes);
 void dms_path_hold_later(struct dms_path *path, struct dms_stream *s);

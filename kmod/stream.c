@@ -24,6 +24,7 @@
 
 #include "ctx.h"
 #include "listener.h"
+#include "node.h"
 #include "path.h"
 #include "session.h"
 #include "stats.h"
@@ -44,7 +45,6 @@ static void stream_init_lists(struct dms_stream *s)
 	INIT_LIST_HEAD(&s->session_node);
 	INIT_LIST_HEAD(&s->path_node);
 	INIT_LIST_HEAD(&s->ready_node);
-	INIT_LIST_HEAD(&s->wait_node);
 	INIT_LIST_HEAD(&s->read_node);
 	INIT_LIST_HEAD(&s->hold_node);
 	INIT_LIST_HEAD(&s->txq);
@@ -293,7 +293,7 @@ struct dms_stream *dms_stream_alloc(gfp_t gfp)
 	stream_init_callbacks(s);
 	INIT_WORK(&s->work, stream_work);
 	dms_ctl_init(s);
-	dms_drr_init(&s->drr);
+	dms_turn_init(&s->turn);
 	dms_land_rx_init(&s->land_rx);
 	dms_land_tx_init(&s->land_tx, DMS_SMALL_CREDITS);
 	s->land_target = 1;
@@ -453,9 +453,10 @@ enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
 	enum dms_served served = DMS_SERVED;
 
 	spin_lock(&s->lock);
-	s->waits &= ~(DMASTREAM_WAIT_CREDIT | DMASTREAM_WAIT_KEY |
-		      DMASTREAM_WAIT_WINDOW | DMASTREAM_WAIT_SESSION |
-		      DMASTREAM_WAIT_INCAST | DMASTREAM_WAIT_RATE);
+	s->waits &= ~(DMASTREAM_WAIT_SESSION | DMASTREAM_WAIT_INCAST);
+	if (!dms_turn_waits(&s->turn))
+		s->waits &= ~(DMASTREAM_WAIT_CREDIT | DMASTREAM_WAIT_KEY |
+			      DMASTREAM_WAIT_WINDOW | DMASTREAM_WAIT_RATE);
 	dms_tx_revoke(s, b);
 	if (s->ctl & (DMS_CTL_CONNECT | DMS_CTL_CONNECTED | DMS_CTL_ACCEPT))
 		served = dms_ctl_open_serve(s, b);
@@ -469,6 +470,25 @@ enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
 	dms_ctl_check_end(s);
 	if (served == DMS_SERVED && s->ctl & (DMS_CTL_RESET | DMS_CTL_RESET_ACK))
 		served = dms_ctl_end_serve(s, b);
+	spin_unlock(&s->lock);
+	return served;
+}
+
+/**
+ * dms_stream_turn() - its turn to send has come
+ * @s: waited for it
+ * @b: path->lock is held
+ */
+enum dms_served dms_stream_turn(struct dms_stream *s, struct dms_build *b)
+{
+	enum dms_served served = DMS_SERVED;
+
+	spin_lock(&s->lock);
+	s->waits &= ~(DMASTREAM_WAIT_CREDIT | DMASTREAM_WAIT_KEY | DMASTREAM_WAIT_WINDOW |
+		      DMASTREAM_WAIT_RATE);
+	if (s->state == DMS_STREAM_OPEN || s->state == DMS_STREAM_CLOSING)
+		served = dms_tx_turn(s, b);
+	dms_ctl_check_end(s);	/* what was refused may have been the last */
 	spin_unlock(&s->lock);
 	return served;
 }
@@ -701,6 +721,58 @@ static u64 stream_uapi_flags(const struct dms_stream *s)
 		return s->flags;
 	return (s->flags & ~DMASTREAM_STREAM_LATENCY) |
 	       (path->lane == DMS_LANE_LATENCY ? DMASTREAM_STREAM_LATENCY : 0);
+}
+
+/**
+ * dms_stream_set_peer() - whom it is to be connected to
+ * @s: new
+ * @a: from a process, checked; port 0 is the module's own
+ */
+void dms_stream_set_peer(struct dms_stream *s, const struct dmastream_addr *a)
+{
+	union dms_peer *peer = &s->peer;
+	__be16 port = (__force __be16)a->port;
+
+	if (!port)
+		port = htons(dms_param_port);
+	if (a->family == AF_INET) {
+		peer->in.sin_family = AF_INET;
+		peer->in.sin_port = port;
+		memcpy(&peer->in.sin_addr, a->addr, sizeof(peer->in.sin_addr));
+	} else {
+		peer->in6.sin6_family = AF_INET6;
+		peer->in6.sin6_port = port;
+		peer->in6.sin6_scope_id = a->scope_id;
+		memcpy(&peer->in6.sin6_addr, a->addr, sizeof(peer->in6.sin6_addr));
+	}
+}
+
+/**
+ * dms_ctl_errno() - what a process is told
+ * @err_class: enum dmastream_err_class
+ * @err_detail: depends on the class
+ *
+ * Return: negative errno.
+ */
+int dms_ctl_errno(u32 err_class, u32 err_detail)
+{
+	switch (err_class) {
+	case DMASTREAM_ERR_NONE:
+		return -EPIPE;
+	case DMASTREAM_ERR_LOCAL:
+		return -ECANCELED;
+	case DMASTREAM_ERR_REFUSED:
+		return -ECONNREFUSED;
+	case DMASTREAM_ERR_DEVICE:
+		return -ENODEV;
+	case DMASTREAM_ERR_PROTOCOL:
+		return -EPROTO;
+	case DMASTREAM_ERR_SESSION:
+		/* what the network said: no route, nobody listens, timed out */
+		return err_detail && err_detail <= MAX_ERRNO ? -(int)err_detail : -ECONNRESET;
+	default:
+		return -ECONNRESET;
+	}
 }
 
 /**

@@ -116,7 +116,7 @@ struct dms_stream {
 	struct kref		ref;
 	spinlock_t		lock;		/* see below */
 	union {
-		struct work_struct work;	/* steps towards the end; the release, which sleeps */
+		struct work_struct work;	/* steps towards the end; the release */
 		struct rcu_head	rcu;		/* when even that has run */
 	};
 	struct dms_ctx		*ctx;		/* reference (memory only); NULL in a backlog */
@@ -140,7 +140,7 @@ struct dms_stream {
 	struct list_head	session_node;	/* session->waiting, session->lock */
 	struct list_head	path_node;	/* path->streams, path->streams_lock */
 	struct list_head	ready_node;	/* path->ready, path->ready_lock */
-	struct list_head	wait_node;	/* path->wait_*, for sending; path->lock */
+	struct dms_turn		turn;		/* path->sched or ->wait_*; path->lock */
 	struct list_head	read_node;	/* path->wait_read; path->lock */
 	struct list_head	hold_node;	/* path->holders, path->lock */
 
@@ -159,7 +159,6 @@ struct dms_stream {
 	u32			err_detail;
 	u32			ctl;		/* DMS_CTL_* */
 	u32			waits;		/* enum dmastream_wait, as last seen */
-	struct dms_drr		drr;
 
 	/* opening */
 	bool			attached;	/* ring and groups are set */
@@ -203,6 +202,7 @@ struct dms_stream {
 	bool			peer_posted, peer_nolarge;
 	bool			shut;		/* no more SENDs */
 	bool			fin_sent;
+	bool			tx_idle;	/* nothing was accepted and not done, until now */
 	u32			nr_keys;	/* out or being revoked */
 
 	/* receiving */

@@ -48,34 +48,6 @@ static void ctl_queue(struct dms_stream *s)
 		dms_stream_put(s);
 }
 
-/**
- * dms_ctl_errno() - what a process is told
- * @err_class: enum dmastream_err_class
- * @err_detail: depends on the class
- *
- * Return: negative errno.
- */
-int dms_ctl_errno(u32 err_class, u32 err_detail)
-{
-	switch (err_class) {
-	case DMASTREAM_ERR_NONE:
-		return -EPIPE;
-	case DMASTREAM_ERR_LOCAL:
-		return -ECANCELED;
-	case DMASTREAM_ERR_REFUSED:
-		return -ECONNREFUSED;
-	case DMASTREAM_ERR_DEVICE:
-		return -ENODEV;
-	case DMASTREAM_ERR_PROTOCOL:
-		return -EPROTO;
-	case DMASTREAM_ERR_SESSION:
-		/* what the network said: no route, nobody listens, timed out */
-		return err_detail && err_detail <= MAX_ERRNO ? -(int)err_detail : -ECONNRESET;
-	default:
-		return -ECONNRESET;
-	}
-}
-
 static void ctl_set_error(struct dms_stream *s, u32 err_class, u32 err_detail)
 {
 	if (s->err_class)
@@ -667,24 +639,6 @@ void dms_stream_session_lost(struct dms_stream *s, u32 err_class, u32 err_detail
 
 /* ---- what a process asks ---- */
 
-static void ctl_peer_addr(union dms_peer *peer, const struct dmastream_addr *a)
-{
-	__be16 port = (__force __be16)a->port;
-
-	if (!port)
-		port = htons(dms_param_port);
-	if (a->family == AF_INET) {
-		peer->in.sin_family = AF_INET;
-		peer->in.sin_port = port;
-		memcpy(&peer->in.sin_addr, a->addr, sizeof(peer->in.sin_addr));
-	} else {
-		peer->in6.sin6_family = AF_INET6;
-		peer->in6.sin6_port = port;
-		peer->in6.sin6_scope_id = a->scope_id;
-		memcpy(&peer->in6.sin6_addr, a->addr, sizeof(peer->in6.sin6_addr));
-	}
-}
-
 /* When it ended while it was being bound, the work found nothing to unbind. */
 static void ctl_bound(struct dms_stream *s)
 {
@@ -736,7 +690,7 @@ static struct dms_stream *ctl_new(struct dms_ctx *ctx, const struct dms_stream_c
 
 	if (!s)
 		return ERR_PTR(-ENOMEM);
-	ctl_peer_addr(&s->peer, &arg->peer);
+	dms_stream_set_peer(s, &arg->peer);
 	err = -ENOMEM;
 	s->service = kstrndup(arg->service, sizeof(arg->service) - 1, GFP_KERNEL_ACCOUNT);
 	if (!s->service)

@@ -25,6 +25,7 @@ int dms_stream_attach(struct dms_stream *s, struct dms_ctx *ctx,
 		      const struct dms_stream_cfg *cfg);
 void dms_stream_detach(struct dms_stream *s);	/* no lock */
 enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b); /* [path] */
+enum dms_served dms_stream_turn(struct dms_stream *s, struct dms_build *b); /* [path] */
 /* Ready, and a worker pumps the path; any lock. */
 void dms_stream_kick(struct dms_stream *s);
 
@@ -47,12 +48,11 @@ int dms_ctl_do_accept(struct dms_stream *s, struct dms_ctx *ctx,
 		      const struct dmastream_cqe *cqe, u32 *handle);
 /* Ends a stream that nobody accepted; no lock. */
 void dms_ctl_refuse(struct dms_stream *s, u32 reason);
-/* -errno that tells an error's class to a process */
-int dms_ctl_errno(u32 err_class, u32 err_detail);
 
 /* stream_tx.c */
 int dms_tx_take(struct dms_stream *s, struct dms_req *req);		/* [lock] */
 enum dms_served dms_tx_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
+enum dms_served dms_tx_turn(struct dms_stream *s, struct dms_build *b);	/* [path][lock] */
 void dms_tx_revoke(struct dms_stream *s, struct dms_build *b);		/* [path][lock] */
 void dms_tx_peer(struct dms_stream *s, u32 flags, u32 small);		/* [lock] */
 enum dms_rule dms_tx_done(struct dms_stream *s, const struct dms_frame *f);
@@ -120,7 +120,10 @@ void dms_stream_read_done(struct dms_stream *s, struct dms_landing *l,
 			  u32 len, int status);
 void dms_stream_hold_due(struct dms_stream *s);				/* [path] */
 
-/* stream.c, for listener.c */
+/* stream.c, for stream_ctl.c and listener.c */
+void dms_stream_set_peer(struct dms_stream *s, const struct dmastream_addr *a);
+/* -errno that tells an error's class to a process */
+int dms_ctl_errno(u32 err_class, u32 err_detail);
 void dms_stream_peer(const struct dms_stream *s, struct dmastream_addr *addr);
 
 #endif /* DMS_STREAM_IMPL_H */

@@ -111,7 +111,8 @@ int dms_tx_take(struct dms_stream *s, struct dms_req *req)
 	req->acked = false;
 	req->held = false;
 	list_move_tail(&req->node, &s->txq);
-	s->tx_queued++;
+	if (!s->tx_queued++)
+		s->tx_idle = true;
 	return 0;
 }
 
@@ -168,7 +169,7 @@ static void tx_on_wire(struct dms_stream *s, struct dms_req *req)
 {
 	req->seq = ++s->tx_seq;
 	list_move_tail(&req->node, &s->flight);
-	dms_drr_charge(&s->drr, req->len);
+	dms_turn_charge(&s->turn, req->len, s->weight);
 }
 
 /* True: sent; else *served says why not. */
@@ -192,14 +193,15 @@ static bool tx_eager(struct dms_stream *s, struct dms_build *b, struct dms_req *
 		dms_stat_inc(DMS_STAT_CREDIT_STALLS);
 		return false;
 	}
-	if (!dms_path_rate_may(path, s)) {
+	if (!dms_path_rate_may(path)) {
 		s->waits |= DMASTREAM_WAIT_RATE;
+		*served = DMS_SERVED_WINDOW;
 		return false;
 	}
 	if (!dms_window_take_small(&path->window, charge)) {
 		s->waits |= DMASTREAM_WAIT_WINDOW;
 		dms_stat_inc(DMS_STAT_WINDOW_STALLS);
-		dms_path_wait(path, &path->wait_window, s);
+		*served = DMS_SERVED_WINDOW;
 		return false;
 	}
 	if (!dms_build_room(b, req->len, pieces)) {
@@ -274,7 +276,8 @@ static u32 tx_keys_ahead(const struct dms_req *req)
 	return n;
 }
 
-static struct dms_key *tx_take_key(struct dms_stream *s, struct dms_path *path, u32 len)
+static struct dms_key *tx_take_key(struct dms_stream *s, struct dms_path *path, u32 len,
+				   enum dms_served *served)
 {
 	u64 charge = dms_window_charge(&path->window, len);
 	struct dms_key *key;
@@ -289,7 +292,7 @@ static struct dms_key *tx_take_key(struct dms_stream *s, struct dms_path *path, 
 	if (!dms_window_take_small(&path->window, charge)) {
 		s->waits |= DMASTREAM_WAIT_WINDOW;
 		dms_stat_inc(DMS_STAT_WINDOW_STALLS);
-		dms_path_wait(path, &path->wait_window, s);
+		*served = DMS_SERVED_WINDOW;
 		return NULL;
 	}
 	key->charge = charge;
@@ -341,8 +344,9 @@ static bool tx_key(struct dms_stream *s, struct dms_build *b, struct dms_req *re
 	len = tx_seg(path, req, req->keyed, &tile, &from);
 	if (WARN_ON_ONCE(!len))
 		return false;
-	if (!dms_path_rate_may(path, s)) {
+	if (!dms_path_rate_may(path)) {
 		s->waits |= DMASTREAM_WAIT_RATE;
+		*served = DMS_SERVED_WINDOW;
 		return false;
 	}
 	/* Room first: an exposed key must reach the peer, or be taken back. */
@@ -350,7 +354,7 @@ static bool tx_key(struct dms_stream *s, struct dms_build *b, struct dms_req *re
 		*served = DMS_SERVED_STALLED;
 		return false;
 	}
-	key = tx_take_key(s, path, len);
+	key = tx_take_key(s, path, len, served);
 	if (!key)
 		return false;
 	key->at = req->keyed;
@@ -371,7 +375,7 @@ static bool tx_key(struct dms_stream *s, struct dms_build *b, struct dms_req *re
 	dms_build_frame(b, &f);
 	dms_path_rate_charge(path, len);
 	req->keyed += len;
-	dms_drr_charge(&s->drr, len);
+	dms_turn_charge(&s->turn, len, s->weight);
 	return true;
 }
 
@@ -387,7 +391,7 @@ static enum dms_served tx_keys(struct dms_stream *s, struct dms_build *b)
 		return DMS_SERVED;
 	}
 	while (req->keyed < req->len && tx_keys_ahead(req) < DMS_KEYS_AHEAD) {
-		if (!dms_drr_may(&s->drr))
+		if (!dms_turn_may(&b->path->sched, &s->turn))
 			return DMS_SERVED_MORE;
 		if (!tx_key(s, b, req, &served))
 			return served;
@@ -407,7 +411,7 @@ static enum dms_served tx_messages(struct dms_stream *s, struct dms_build *b)
 			s->waits |= DMASTREAM_WAIT_CREDIT;
 			return DMS_SERVED;
 		}
-		if (!dms_drr_may(&s->drr))
+		if (!dms_turn_may(&b->path->sched, &s->turn))
 			return DMS_SERVED_MORE;
 		if (req->len <= tx_eager_max(s) &&
 		    tx_pieces(req, dms_build_pieces_max(b->path)) <=
@@ -426,7 +430,6 @@ static enum dms_served tx_messages(struct dms_stream *s, struct dms_build *b)
 		if (!sent)
 			return served;
 	}
-	dms_drr_idle(&s->drr);
 	return DMS_SERVED;
 }
 
@@ -469,26 +472,68 @@ static enum dms_served tx_fin(struct dms_stream *s, struct dms_build *b)
 	return DMS_SERVED;
 }
 
+/* Messages to be sent, or keys to be given, as far as that can be told without trying. */
+static bool tx_wants(struct dms_stream *s)
+{
+	struct dms_req *req;
+
+	if (!list_empty(&s->txq))
+		return true;
+	req = tx_head(s);
+	return req && !req->held && req->keyed < req->len;
+}
+
+/* What goes when there is nothing to send, or nothing more. */
+static enum dms_served tx_rest(struct dms_stream *s, struct dms_build *b)
+{
+	enum dms_served served = tx_return(s, b);
+
+	return served == DMS_SERVED ? tx_fin(s, b) : served;
+}
+
 /**
- * dms_tx_serve() - send what may be sent
+ * dms_tx_turn() - send what one turn may
+ * @s: OPEN or CLOSING, waits for no turn; path->lock and stream->lock are held
+ * @b: packet under construction
+ *
+ * It waits for its next turn, or for this one to go on, unless it has sent all, or lacks
+ * something that is its own: then it is made ready when that comes.
+ */
+enum dms_served dms_tx_turn(struct dms_stream *s, struct dms_build *b)
+{
+	enum dms_served served = tx_keys(s, b);
+
+	if (served == DMS_SERVED)
+		served = tx_messages(s, b);
+	if (served == DMS_SERVED)
+		return tx_rest(s, b);
+	/* one that lacks a key has its place with those that do */
+	if (!dms_turn_waits(&s->turn)) {
+		dms_mux_wait(b->path, s, served != DMS_SERVED_MORE);
+		if (!(s->waits & DMASTREAM_WAIT_RATE))
+			s->waits |= DMASTREAM_WAIT_WINDOW;
+	}
+	return served;
+}
+
+/**
+ * dms_tx_serve() - send what may be sent, or wait for a turn
  * @s: OPEN or CLOSING; path->lock and stream->lock are held
  * @b: packet under construction
  */
 enum dms_served dms_tx_serve(struct dms_stream *s, struct dms_build *b)
 {
-	enum dms_served served;
-
 	if (!s->peer_sid)
 		return DMS_SERVED;
-	dms_drr_turn(&s->drr, DMS_QUANTUM, s->weight);
-	served = tx_keys(s, b);
-	if (served == DMS_SERVED)
-		served = tx_messages(s, b);
-	if (served == DMS_SERVED)
-		served = tx_return(s, b);
-	if (served == DMS_SERVED)
-		served = tx_fin(s, b);
-	return served;
+	if (!dms_turn_waits(&s->turn) && tx_wants(s)) {
+		bool idle = s->tx_idle;
+
+		s->tx_idle = false;
+		if (dms_mux_begin(b->path, s, idle))
+			return dms_tx_turn(s, b);
+		s->waits |= DMASTREAM_WAIT_WINDOW;
+	}
+	return tx_rest(s, b);
 }
 
 /**
@@ -516,7 +561,6 @@ void dms_tx_revoke(struct dms_stream *s, struct dms_build *b)
 			if (key->at + key->len <= req->done)
 				dms_path_pulled(b->path, key->len);
 			dms_window_put(&b->path->window, key->charge);
-			dms_path_wake(b->path, &b->path->wait_window);
 			if (b->path->ops->revoke(b->path, key)) {
 				b->failed = true;
 				return;

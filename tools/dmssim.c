@@ -32,7 +32,7 @@ static const char usage_text[] =
 "      --budget=B        incast budget: on (4m), off, or SIZE (default on)\n"
 "      --age=NS          of a pull that waits (default 10000000)\n"
 "      --segment=SIZE    that one key opens (default 1m)\n"
-"      --quantum=SIZE    of a stream's turn (default 64k)\n"
+"      --quantum=SIZE    of a stream's turn, a power of two (default 4k)\n"
 "      --depth=F:C:B     receives: floor and ceiling of a queue pair, budget of a host\n"
 "      --rate=GBIT       of a link, or with m Mbit/s (default 100)\n"
 "      --prop=NS         of a link (default 1000)\n"
@@ -339,7 +339,9 @@ static bool parse_flow(int c, const char *arg, struct sim_opts *o)
 	case OPT_SEGMENT:
 		return parse_segment(arg, &o->host.seg_pages);
 	case OPT_QUANTUM:
-		return parse_u32(arg, 1, DMS_DRR_QUANTUM_MAX, &o->host.quantum);
+		return parse_u32(arg, 1U << DMS_SCHED_ORDER_MIN, 1U << DMS_SCHED_ORDER_MAX,
+				 &o->host.quantum) &&
+		       !(o->host.quantum & (o->host.quantum - 1));
 	case OPT_DEPTH:
 		return parse_depth(arg, &o->host);
 	case OPT_HOST_DELAY:
@@ -374,7 +376,7 @@ static bool parse_one(int c, const char *arg, struct sim_opts *o)
 	case OPT_STREAMS:
 		return parse_u32(arg, 1, 4096, &o->load.streams);
 	case OPT_WEIGHTS:
-		return parse_list(arg, DMS_DRR_WEIGHT_MAX, o->load.weight, &o->load.nr_weights);
+		return parse_list(arg, DMS_SCHED_WEIGHT_MAX, o->load.weight, &o->load.nr_weights);
 	case OPT_SERVERS:
 		return parse_u32(arg, 1, 1023, &o->load.servers);
 	case OPT_SEED:
@@ -454,7 +456,7 @@ static void defaults(struct sim_opts *o)
 	o->host = (struct sim_host_conf) {
 		.window = { .floor = 65536, .cap = 16 << 20, .target_ns = 25000, .step = 65536 },
 		.budget = 4 << 20, .age_ns = 10000000, .delay_ps = 1000 * SIM_PS_PER_NS,
-		.seg_pages = 256, .quantum = 65536, .depth_floor = SIM_SLOTS, .depth_ceil = SIM_SLOTS,
+		.seg_pages = 256, .quantum = 4096, .depth_floor = SIM_SLOTS, .depth_ceil = SIM_SLOTS,
 		.depth_budget = DMS_DEPTH_BUDGET_MAX,
 	};
 	o->load = (struct sim_load_conf) {

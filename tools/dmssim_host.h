@@ -35,7 +35,7 @@ struct sim_host_conf {
 	uint64_t	budget;		/* 0: none */
 	uint64_t	age_ns;		/* of a pull in its class */
 	uint32_t	seg_pages;	/* of one key */
-	uint32_t	quantum;	/* bytes of a turn */
+	uint32_t	quantum;	/* bytes of a turn; a power of two */
 	uint64_t	delay_ps;	/* from what happened to what a host does about it */
 	uint32_t	depth_floor, depth_ceil, depth_budget;
 };
@@ -80,7 +80,7 @@ struct sim_stream {
 	struct sim_end	read_wait;	/* on wait_read, while rx may be ready */
 	uint32_t	weight;
 	/* sender */
-	struct dms_drr	drr;
+	struct dms_turn	turn;
 	struct dms_land_tx land_tx;
 	struct sim_msg	*txq, **txq_last;
 	struct sim_msg	*rtsq, **rtsq_last;	/* announced, not all pulled */
@@ -98,6 +98,7 @@ struct sim_stream {
 	bool		owes_done, owes_update;
 	uint64_t	rx_bytes;		/* landed */
 	uint64_t	undelivered;		/* messages */
+	bool		idle;			/* there were none, until now */
 };
 
 /* One side of a queue pair. */
@@ -114,7 +115,8 @@ struct sim_path {
 	uint32_t	empties_until;	/* packets that the peer wants */
 	bool		owes_recall;
 	uint32_t	reads_out, keys_out;
-	struct sim_end_list ready, wait_window, wait_key, wait_read;
+	struct sim_end_list ready, wait_key, wait_read;
+	struct dms_sched sched;			/* streams that wait to send: turn */
 	bool		kicked;
 };
 
@@ -187,7 +189,7 @@ struct sim_build {
 	struct sim_send	*send;
 };
 
-enum sim_served { SIM_SERVED, SIM_SERVED_MORE, SIM_SERVED_STALLED };
+enum sim_served { SIM_SERVED, SIM_SERVED_MORE, SIM_SERVED_WINDOW, SIM_SERVED_STALLED };
 
 /* Room for a frame with so many bytes behind it; false: no packet to be had. */
 bool sim_build_room(struct sim_build *b, uint32_t body);
@@ -199,6 +201,7 @@ void sim_stream_init(struct sim_stream *s, struct sim_hosts *h, uint32_t from, u
 		     uint32_t weight);
 void sim_stream_send(struct sim_stream *s, struct sim_msg *msg);
 enum sim_served sim_tx_serve(struct sim_stream *s, struct sim_build *b);
+enum sim_served sim_tx_turn(struct sim_stream *s, struct sim_build *b);
 void sim_tx_frame(const struct sim_frame *f);
 void sim_rx_init(struct sim_stream *s);
 enum sim_served sim_rx_serve(struct sim_stream *s, struct sim_build *b);

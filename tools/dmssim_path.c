@@ -135,7 +135,8 @@ static void send_done(struct sim_job *job)
 	if (send->charge) {
 		sim_path_sample(path, send->body, send->post_ns);
 		dms_window_put(&path->window, send->charge);
-		sim_wake(path, &path->wait_window);
+		if (path->sched.nr)
+			sim_path_kick(path);
 	}
 	free(send);
 	free(job);
@@ -276,7 +277,8 @@ struct sim_frame *sim_build_frame(struct sim_build *b, enum dms_frame_type type,
 
 /* ---- one run ---- */
 
-static void run_streams(struct sim_build *b)
+/* True when packets are left. */
+static bool run_streams(struct sim_build *b)
 {
 	struct sim_path *path = b->path;
 	enum sim_served served;
@@ -284,12 +286,27 @@ static void run_streams(struct sim_build *b)
 
 	while ((e = list_take(&path->ready))) {
 		served = e->rx ? sim_rx_serve(e->stream, b) : sim_tx_serve(e->stream, b);
-		if (served == SIM_SERVED_MORE) {
-			sim_end_wait(&path->ready, e);
-		} else if (served == SIM_SERVED_STALLED) {
+		if (served == SIM_SERVED_STALLED) {
 			list_push(&path->ready, e);
-			break;
+			return false;
 		}
+	}
+	return true;
+}
+
+/* As mux_turns() of kmod/mux.c. */
+static void run_turns(struct sim_build *b)
+{
+	enum sim_served served = SIM_SERVED;
+	struct sim_stream *s;
+	struct dms_turn *t;
+
+	while (served == SIM_SERVED || served == SIM_SERVED_MORE) {
+		t = dms_sched_next(&b->path->sched);
+		if (!t)
+			return;
+		s = (struct sim_stream *)((char *)t - offsetof(struct sim_stream, turn));
+		served = sim_tx_turn(s, b);
 	}
 }
 
@@ -326,7 +343,8 @@ static void path_run(void *obj, void *arg)
 	(void)arg;
 	path->kicked = false;
 	run_recall(&b);
-	run_streams(&b);
+	if (run_streams(&b))
+		run_turns(&b);
 	build_flush(&b);
 	run_empties(&b);
 	if (dms_slot_rx_owes(&path->slot_rx) && build_open(&b, true)) {
@@ -356,7 +374,7 @@ static struct sim_path *path_new(struct sim_hosts *h, uint32_t host)
 	sim_txq_init(&path->requests);
 	sim_txq_init(&path->responses);
 	list_init(&path->ready);
-	list_init(&path->wait_window);
+	dms_sched_init(&path->sched, __builtin_ctz(h->conf.quantum));
 	list_init(&path->wait_key);
 	list_init(&path->wait_read);
 	window_init(path);

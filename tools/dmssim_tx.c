@@ -15,7 +15,7 @@ void sim_stream_init(struct sim_stream *s, struct sim_hosts *h, uint32_t from, u
 	sim_end_init(&s->rx, sim_path(h, to, from), s, true);
 	sim_end_init(&s->read_wait, s->rx.path, s, true);
 	s->weight = weight;
-	dms_drr_init(&s->drr);
+	dms_turn_init(&s->turn);
 	dms_land_tx_init(&s->land_tx, DMS_SMALL_CREDITS);
 	s->txq_last = &s->txq;
 	s->rtsq_last = &s->rtsq;
@@ -27,7 +27,7 @@ void sim_stream_init(struct sim_stream *s, struct sim_hosts *h, uint32_t from, u
 void sim_stream_send(struct sim_stream *s, struct sim_msg *msg)
 {
 	msg->stream = s;
-	s->undelivered++;
+	s->idle |= !s->undelivered++;
 	msg->next = NULL;
 	*s->txq_last = msg;
 	s->txq_last = &msg->next;
@@ -46,12 +46,12 @@ static struct sim_msg *tx_take(struct sim_stream *s)
 	return msg;
 }
 
-static bool tx_window(struct sim_stream *s, struct sim_path *path, uint64_t charge)
+static bool tx_window(struct sim_path *path, uint64_t charge, enum sim_served *served)
 {
 	if (dms_window_take(&path->window, charge))
 		return true;
 	path->hosts->counts.window_stalls++;
-	sim_end_wait(&path->wait_window, &s->tx);
+	*served = SIM_SERVED_WINDOW;
 	return false;
 }
 
@@ -66,7 +66,7 @@ static bool tx_eager(struct sim_stream *s, struct sim_build *b, enum sim_served 
 		path->hosts->counts.credit_stalls++;
 		return false;		/* UPDATE makes it ready */
 	}
-	if (!tx_window(s, path, charge))
+	if (!tx_window(path, charge, served))
 		return false;
 	if (!sim_build_room(b, msg->len)) {
 		dms_window_put(&path->window, charge);
@@ -76,7 +76,7 @@ static bool tx_eager(struct sim_stream *s, struct sim_build *b, enum sim_served 
 	sim_build_frame(b, DMS_F_DATA, s, msg->len)->msg = tx_take(s);
 	b->send->charge += charge;
 	dms_land_tx_take(&s->land_tx);
-	dms_drr_charge(&s->drr, msg->len);
+	dms_turn_charge(&s->turn, msg->len, s->weight);
 	path->hosts->counts.eager++;
 	return true;
 }
@@ -128,7 +128,7 @@ static bool tx_key(struct sim_stream *s, struct sim_build *b, struct sim_msg *ms
 		return false;
 	}
 	charge = dms_window_charge(&path->window, seg.len);
-	if (!tx_window(s, path, charge))
+	if (!tx_window(path, charge, served))
 		return false;
 	path->keys_out++;
 	key = &msg->key[msg->nr_keys++];
@@ -141,7 +141,7 @@ static bool tx_key(struct sim_stream *s, struct sim_build *b, struct sim_msg *ms
 	f->a = msg->keyed;
 	f->len = seg.len;
 	msg->keyed += seg.len;
-	dms_drr_charge(&s->drr, seg.len);
+	dms_turn_charge(&s->turn, seg.len, s->weight);
 	return true;
 }
 
@@ -152,7 +152,7 @@ static enum sim_served tx_keys(struct sim_stream *s, struct sim_build *b)
 	struct sim_msg *msg = s->rtsq;
 
 	while (msg && msg->keyed < msg->len && msg->nr_keys < DMS_KEYS_AHEAD) {
-		if (!dms_drr_may(&s->drr))
+		if (!dms_turn_may(&b->path->sched, &s->turn))
 			return SIM_SERVED_MORE;
 		if (!tx_key(s, b, msg, &served))
 			return served;
@@ -160,23 +160,13 @@ static enum sim_served tx_keys(struct sim_stream *s, struct sim_build *b)
 	return served;
 }
 
-enum sim_served sim_tx_serve(struct sim_stream *s, struct sim_build *b)
+static enum sim_served tx_send(struct sim_stream *s, struct sim_build *b)
 {
-	enum sim_served served;
+	enum sim_served served = tx_keys(s, b);
 	bool sent;
 
-	/*
-	 * The window is shut: rounds stand still.  Were turns given meanwhile, debts
-	 * would be paid without anything being sent, and weights would mean nothing.
-	 */
-	if (b->path->wait_window.first || dms_window_shut(&b->path->window)) {
-		sim_end_wait(&b->path->wait_window, &s->tx);
-		return SIM_SERVED;
-	}
-	dms_drr_turn(&s->drr, b->path->hosts->conf.quantum, s->weight);
-	served = tx_keys(s, b);
 	while (served == SIM_SERVED && s->txq) {
-		if (!dms_drr_may(&s->drr))
+		if (!dms_turn_may(&b->path->sched, &s->turn))
 			return SIM_SERVED_MORE;
 		if (s->txq->len <= SIM_EAGER_MAX) {
 			sent = tx_eager(s, b, &served);
@@ -188,9 +178,31 @@ enum sim_served sim_tx_serve(struct sim_stream *s, struct sim_build *b)
 		if (!sent)
 			return served;
 	}
-	if (served == SIM_SERVED && !s->txq)
-		dms_drr_idle(&s->drr);
 	return served;
+}
+
+/* What one turn may; then it waits for the next one, unless it has sent all. */
+enum sim_served sim_tx_turn(struct sim_stream *s, struct sim_build *b)
+{
+	enum sim_served served = tx_send(s, b);
+
+	if (served == SIM_SERVED_MORE)
+		dms_sched_add(&b->path->sched, &s->turn);
+	else if (served != SIM_SERVED)
+		dms_sched_again(&b->path->sched, &s->turn);
+	return served;
+}
+
+enum sim_served sim_tx_serve(struct sim_stream *s, struct sim_build *b)
+{
+	const struct sim_msg *head = s->rtsq;
+	bool idle;
+
+	if (dms_turn_waits(&s->turn) || (!s->txq && !(head && head->keyed < head->len)))
+		return SIM_SERVED;
+	idle = s->idle;
+	s->idle = false;
+	return dms_sched_begin(&b->path->sched, &s->turn, idle) ? sim_tx_turn(s, b) : SIM_SERVED;
 }
 
 /* DONE: so many bytes of the message are pulled. */
@@ -214,7 +226,6 @@ static void tx_done(struct sim_stream *s, struct sim_msg *msg, uint32_t done)
 			s->rtsq_last = &s->rtsq;
 	}
 	sim_wake(path, &path->wait_key);
-	sim_wake(path, &path->wait_window);
 	sim_ready(&s->tx);
 }
 

@@ -32,6 +32,11 @@ static inline void dms_link_append(struct dms_link *head, struct dms_link *l)
 	head->prev = l;
 }
 
+static inline void dms_link_prepend(struct dms_link *head, struct dms_link *l)
+{
+	dms_link_append(head->next, l);
+}
+
 /* From whatever list it is on, if any. */
 static inline void dms_link_remove(struct dms_link *l)
 {

@@ -192,24 +192,27 @@ static void answer(void)
 static void weigh(const struct slab *before, long kib, unsigned int streams, const char *when)
 {
 	unsigned int ends = 2 * streams;
+	const char *debug = getenv("DMS_DEBUG");
 	struct slab now, pulls;
 	double each, all;
 
-	if (!slab_of("dms_stream", &now)) {
-		kt_skip("%s: no dms_stream in /proc/slabinfo", when);
+	if (debug && *debug) {		/* locks and works are larger, and there is red around */
+		kt_skip("%s: what streams take on the debug kernel", when);
 		return;
 	}
+	all = (kib - available()) * 1024.0 / ends;
+	printf("# %s: %.1f bytes less available for each, the test's own included\n", when, all);
+	kt_ok(all > 0 && all <= 1.5 * LIMIT, "%s: %.0f bytes by what is left, of the order", when,
+	      all);
+	if (!kt_ok(slab_of("dms_stream", &now), "%s: dms_stream is in /proc/slabinfo", when))
+		return;
 	slab_of("dms_pull", &pulls);
 	each = (double)(now.bytes - before->bytes) / ends;
-	all = (kib - available()) * 1024.0 / ends;
 	printf("# %s: %u ends of streams; struct of %lu bytes, %.1f bytes of slab each; %lu of dms_pull, %lu bytes\n",
 	       when, ends, now.size, each, pulls.objects, pulls.bytes);
-	printf("# %s: %.1f bytes less available for each, the test's own included\n", when, all);
 	kt_ok(now.objects >= ends, "%s: the slab has them: %lu", when, now.objects);
 	kt_ok(each + LANDING <= LIMIT, "%s: an idle stream and its landing take %.0f bytes, at most %d",
 	      when, each + LANDING, LIMIT);
-	kt_ok(all > 0 && all <= 2 * LIMIT, "%s: %.0f bytes by what is left, of the order", when,
-	      all);
 }
 
 static void start(void)

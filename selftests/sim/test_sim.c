@@ -35,7 +35,7 @@ static struct sim_opts plain(uint32_t hosts, uint32_t size)
 			.window = { .floor = 65536, .cap = 16 << 20, .target_ns = 25000,
 				    .ns_per_kib = 82, .step = 65536 },
 			.budget = 4 << 20, .age_ns = 10000000, .seg_pages = 256,
-			.quantum = 65536, .depth_floor = 256, .depth_ceil = 256,
+			.quantum = 4096, .depth_floor = 256, .depth_ceil = 256,
 			.depth_budget = DMS_DEPTH_BUDGET_MAX,
 		},
 		.load = {
@@ -385,8 +385,6 @@ static void test_fair(void)
 	bad += r.load.jain < 0.99;
 	sim_run_free(&r);
 
-	/* 4 KiB to 1 MiB: turns have to be short where messages are, see simulation.rst */
-	o.host.quantum = 16384;
 	o.load.nr_sizes = 4;
 	memcpy(o.load.size, (uint32_t[]){ 4096, 1 << 20, 16384, 65536 }, 4 * sizeof(uint32_t));
 	bad += sim_run(&r, &o);
