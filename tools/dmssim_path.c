@@ -151,7 +151,8 @@ static void depth_look(struct sim_path *path)
 	struct dms_depth *q;
 	struct sim_path *victim;
 
-	n = dms_depth_grow(nic, &path->depth);
+	n = dms_depth_grow(nic, &path->depth, &count);
+	dms_depth_grown(nic, &path->depth, n);
 	dms_slot_rx_post(&path->slot_rx, n);
 	dms_slot_rx_resize(&path->slot_rx, dms_depth_now(&path->depth));
 	h->counts.grown += n;
@@ -379,7 +380,7 @@ static struct sim_path *path_new(struct sim_hosts *h, uint32_t host)
 	list_init(&path->wait_read);
 	window_init(path);
 	/* main() has checked that the floors of all fit */
-	if (dms_depth_join(&h->host[host].depth, &path->depth, depth, h->conf.depth_ceil))
+	if (dms_depth_join(&h->host[host].depth, &path->depth, depth, h->conf.depth_ceil, 1))
 		abort();
 	dms_slot_tx_init(&path->slot_tx, depth);
 	dms_slot_tx_ceiling(&path->slot_tx, h->conf.depth_ceil);

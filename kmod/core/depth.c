@@ -2,8 +2,9 @@
 /*
  * Receives that move between the queue pairs of a NIC.
  *
- * Always: floors + above <= budget, above is the sum of the queue pairs' above,
- * and asked <= above for each.
+ * Always: floors + above <= budget; floors, above and asked are the sums of those of
+ * the queue pairs, in units; asked <= above for each, and one that is growing is not
+ * asked.
  */
 #include <linux/build_bug.h>
 #include <linux/errno.h>
@@ -17,9 +18,9 @@ static_assert(offsetof(struct dms_depth, link) == 0);
 /**
  * dms_depth_nic_init() - nobody has joined
  * @nic: account of the NIC
- * @budget: receives of all its queue pairs, at most DMS_DEPTH_BUDGET_MAX
- * @reserve: of these, not for growing; the floor of one queue pair, so that the
- *	     next one need not wait until somebody has given back
+ * @budget: units of all its queue pairs, at most DMS_DEPTH_BUDGET_MAX
+ * @reserve: of these, not for growing; the floors of some queue pairs, so that the
+ *	     next ones need not wait until somebody has given back
  *
  * Context: Any.
  */
@@ -29,19 +30,27 @@ void dms_depth_nic_init(struct dms_depth_nic *nic, u32 budget, u32 reserve)
 	nic->reserve = reserve;
 	nic->floors = 0;
 	nic->above = 0;
+	nic->asked = 0;
+	nic->high = 0;
 	dms_link_init(&nic->rich);
 }
 
 /**
- * dms_depth_free() - receives that nobody has
+ * dms_depth_free() - what nobody has
  * @nic: account of the NIC
  *
  * Context: NIC's lock.
- * Return: receives, the reserve counted.
+ * Return: units, the reserve counted.
  */
 u32 dms_depth_free(const struct dms_depth_nic *nic)
 {
 	return nic->budget - nic->floors - nic->above;
+}
+
+/* Something was taken. */
+static void depth_high(struct dms_depth_nic *nic)
+{
+	nic->high = max_t(u32, nic->high, nic->floors + nic->above);
 }
 
 /**
@@ -52,11 +61,23 @@ u32 dms_depth_free(const struct dms_depth_nic *nic)
  * update.
  *
  * Context: NIC's lock.
- * Return: receives, what is asked back not counted.
+ * Return: receives, neither what is asked back counted, nor what is not there yet.
  */
 u32 dms_depth_now(const struct dms_depth *q)
 {
-	return q->floor + q->above - q->asked;
+	return q->floor + q->above - q->growing - q->asked;
+}
+
+/**
+ * dms_depth_posted() - receives that are posted when no packet is being looked at
+ * @q: account of the queue pair
+ *
+ * Context: either lock.
+ * Return: receives, what is asked back and did not come yet counted.
+ */
+u32 dms_depth_posted(const struct dms_depth *q)
+{
+	return q->floor + q->above - q->growing;
 }
 
 /**
@@ -65,30 +86,35 @@ u32 dms_depth_now(const struct dms_depth *q)
  * @q: account of the queue pair, initialized here
  * @floor: receives that it always has, not 0
  * @ceil: most that it ever has
+ * @unit: units that each of its receives takes, not 0
  *
- * Context: NIC's lock.
+ * Context: both locks.
  * Return: 0: floor receives are its own; -EINVAL: there is no order in floor and
  * ceil; -ENOSPC: the floors would not fit, refuse it; -EAGAIN: they will fit when
  * others, see dms_depth_victim(), have given back.
  */
-int dms_depth_join(struct dms_depth_nic *nic, struct dms_depth *q, u32 floor, u32 ceil)
+int dms_depth_join(struct dms_depth_nic *nic, struct dms_depth *q, u32 floor, u32 ceil,
+		   u32 unit)
 {
 	dms_link_init(&q->link);
+	q->unit = unit;
 	q->floor = 0;
 	q->above = 0;
+	q->growing = 0;
 	q->asked = 0;
 	q->recall = 0;
 	q->used = 0;
-	/* seen_ns: the first packet sets it, before anything can be above the floor */
-	if (!floor || floor > ceil || ceil > DMS_DEPTH_BUDGET_MAX)
+	/* seen: the first packet sets it, before anything can be above the floor */
+	if (!floor || floor > ceil || !unit || ceil > DMS_DEPTH_BUDGET_MAX / unit)
 		return -EINVAL;
-	if (floor > nic->budget - nic->floors)
+	if (floor * unit > nic->budget - nic->floors)
 		return -ENOSPC;
-	if (floor > dms_depth_free(nic))
+	if (floor * unit > dms_depth_free(nic))
 		return -EAGAIN;
 	q->floor = floor;
 	q->ceil = ceil;
-	nic->floors += floor;
+	nic->floors += floor * unit;
+	depth_high(nic);
 	return 0;
 }
 
@@ -97,38 +123,41 @@ int dms_depth_join(struct dms_depth_nic *nic, struct dms_depth *q, u32 floor, u3
  * @nic: account of the NIC
  * @q: account of the queue pair; one that could not join, or has left, is none
  *
- * Context: NIC's lock.
+ * Context: both locks.
  */
 void dms_depth_leave(struct dms_depth_nic *nic, struct dms_depth *q)
 {
 	dms_link_remove(&q->link);
-	nic->floors -= q->floor;
-	nic->above -= q->above;
+	nic->floors -= q->floor * q->unit;
+	nic->above -= q->above * q->unit;
+	nic->asked -= q->asked * q->unit;
 	q->floor = 0;
 	q->above = 0;
+	q->growing = 0;
 	q->asked = 0;
+	q->recall = 0;
 }
 
 /**
  * dms_depth_packet() - a packet came on a queue pair
  * @q: account of the queue pair
- * @now_ns: of any clock that does not stop for long
+ * @now: time, of any clock that does not stop for long
  *
  * Context: the path's lock.
  * Return: true when its receive is to be posted again; false when it is not,
  * which dms_depth_back() then has to hear.
  */
-bool dms_depth_packet(struct dms_depth *q, u64 now_ns)
+bool dms_depth_packet(struct dms_depth *q, u64 now)
 {
 	q->used++;
-	q->seen_ns = now_ns;
+	q->seen = now;
 	if (!q->recall)
 		return true;
 	q->recall--;
 	return false;
 }
 
-/* The most that one may have above its floor now. */
+/* The most that one may have above its floor now, in units. */
 static u32 depth_threshold(const struct dms_depth_nic *nic)
 {
 	u32 free = dms_depth_free(nic);
@@ -140,54 +169,89 @@ static u32 depth_threshold(const struct dms_depth_nic *nic)
  * dms_depth_grow() - should a queue pair have more?
  * @nic: account of the NIC
  * @q: account of the queue pair
+ * @want: units that it should have got and did not, because others have them
  *
- * Doubles when at least half of what it has was used since the last call: call it
- * when the peer is owed an update (dms_slot_rx_owes()), and with a timer that
- * forgets what was used long ago.  One that is being recalled from does not grow.
+ * Call it when the peer says that it ran out of credits.  Doubles, when half of what it
+ * has was used since it last could: by then the peer has got an update, and it was not
+ * enough.  It may take several calls, since a peer that is told in small pieces stalls
+ * as often.  One that is being recalled from does not grow.
  *
  * Context: both locks.
- * Return: receives to post in addition to those that are posted again.
+ * Return: receives to post in addition to those that are posted again;
+ * dms_depth_grown() has to follow.
  */
-u32 dms_depth_grow(struct dms_depth_nic *nic, struct dms_depth *q)
+u32 dms_depth_grow(struct dms_depth_nic *nic, struct dms_depth *q, u32 *want)
 {
-	u32 depth = dms_depth_now(q), used = q->used;
+	u32 depth = dms_depth_now(q);
 	u32 most = depth_threshold(nic);
-	u32 n;
+	u32 n, room = 0;
 
-	q->used = 0;
-	if (used < (depth + 1) / 2 || q->asked || q->above > most)
+	*want = 0;
+	if (!q->floor || q->used < depth / 2 || q->asked || q->growing)
 		return 0;
+	q->used = 0;
 	n = min_t(u32, depth, q->ceil - depth);
-	/* above + n <= ALPHA * (free - n) */
-	n = min_t(u32, n, (most - q->above) / (DMS_DEPTH_ALPHA + 1));
+	/* above + room <= ALPHA * (free - room), all in units */
+	if (q->above * q->unit <= most)
+		room = (most - q->above * q->unit) / (DMS_DEPTH_ALPHA + 1) / q->unit;
+	if (n > room) {
+		*want = (n - room) * q->unit;
+		n = room;
+	}
 	if (!n)
 		return 0;
+	q->growing = n;
 	q->above += n;
-	nic->above += n;
+	nic->above += n * q->unit;
+	depth_high(nic);
 	if (dms_link_empty(&q->link))
 		dms_link_append(&nic->rich, &q->link);
 	return n;
 }
 
+static void depth_less(struct dms_depth_nic *nic, struct dms_depth *q, u32 count)
+{
+	q->above -= count;
+	nic->above -= count * q->unit;
+	if (!q->above)
+		dms_link_remove(&q->link);
+}
+
+/**
+ * dms_depth_grown() - what dms_depth_grow() gave was posted
+ * @nic: account of the NIC
+ * @q: account of the queue pair; nothing happens when it has left meanwhile
+ * @posted: how many were, at most what was given; the rest goes back
+ *
+ * Context: both locks.
+ */
+void dms_depth_grown(struct dms_depth_nic *nic, struct dms_depth *q, u32 posted)
+{
+	u32 missing = q->growing - min_t(u32, posted, q->growing);
+
+	q->growing = 0;
+	depth_less(nic, q, missing);
+}
+
 /* What it should give back. */
 static u32 depth_excess(const struct dms_depth_nic *nic, const struct dms_depth *q,
-			u64 now, u64 idle_ns)
+			u64 now, u64 idle)
 {
-	s64 idle = (s64)(now - q->seen_ns);
+	s64 since = (s64)(now - q->seen);
 
-	if (q->asked)
+	if (q->asked || q->growing)
 		return 0;
-	if (idle >= 0 && (u64)idle >= idle_ns)
+	if (since >= 0 && (u64)since >= idle)
 		return q->above;
-	return q->above - min_t(u32, q->above, depth_threshold(nic));
+	return q->above - min_t(u32, q->above, depth_threshold(nic) / q->unit);
 }
 
 /**
  * dms_depth_victim() - who gives back
  * @nic: account of the NIC
- * @now_ns: of the clock of dms_depth_packet()
- * @idle_ns: a queue pair without a packet for so long gives all above its floor
- * @count: how many it gives, which counts as asked for from now on
+ * @now: of the clock of dms_depth_packet()
+ * @idle: a queue pair without a packet for so long gives all above its floor
+ * @count: receives that it gives, which count as asked for from now on
  *
  * For when somebody could not grow or join.  The idle give all, the busy what
  * they have above the threshold, which has sunk.  Looks at DMS_DEPTH_LOOKS queue
@@ -198,8 +262,7 @@ static u32 depth_excess(const struct dms_depth_nic *nic, const struct dms_depth 
  * for dms_depth_recall(), and tells the peer.
  * Return: account of a queue pair, or NULL.
  */
-struct dms_depth *dms_depth_victim(struct dms_depth_nic *nic, u64 now_ns, u64 idle_ns,
-				   u32 *count)
+struct dms_depth *dms_depth_victim(struct dms_depth_nic *nic, u64 now, u64 idle, u32 *count)
 {
 	struct dms_depth *q;
 	u32 looks;
@@ -210,9 +273,10 @@ struct dms_depth *dms_depth_victim(struct dms_depth_nic *nic, u64 now_ns, u64 id
 		q = (struct dms_depth *)nic->rich.next;	/* link is its first member */
 		dms_link_remove(&q->link);
 		dms_link_append(&nic->rich, &q->link);
-		*count = depth_excess(nic, q, now_ns, idle_ns);
+		*count = depth_excess(nic, q, now, idle);
 		if (*count) {
 			q->asked = *count;
+			nic->asked += *count * q->unit;
 			return q;
 		}
 	}
@@ -241,16 +305,43 @@ void dms_depth_recall(struct dms_depth *q, u32 count)
  * @q: account of the queue pair
  * @count: how often dms_depth_packet() said false
  *
- * Context: NIC's lock.
+ * Context: both locks.
  */
 void dms_depth_back(struct dms_depth_nic *nic, struct dms_depth *q, u32 count)
 {
 	count = min_t(u32, count, q->asked);
 	q->asked -= count;
-	q->above -= count;
-	nic->above -= count;
-	if (!q->above)
-		dms_link_remove(&q->link);
+	nic->asked -= count * q->unit;
+	depth_less(nic, q, count);
+}
+
+/**
+ * dms_depth_until_ok() - can a peer have said this?
+ * @c: slot credits of the sender
+ * @until: packets that the peer wants to have got in all
+ *
+ * The peer computes it when it says it, from what it has got: so it is neither beyond
+ * what it may have posted, nor that far behind what was sent.
+ *
+ * Context: Any.
+ * Return: false when it is nonsense.
+ */
+bool dms_depth_until_ok(const struct dms_slot_tx *c, u32 until)
+{
+	return until - c->sent <= c->depth || c->sent - until <= c->depth;
+}
+
+/**
+ * dms_depth_due() - does a sender owe packets?
+ * @c: its slot credits
+ * @until: packets that the peer wants to have got in all, dms_depth_until_ok()
+ *
+ * Context: Any.
+ * Return: true until it has sent so many.
+ */
+bool dms_depth_due(const struct dms_slot_tx *c, u32 until)
+{
+	return until != c->sent && until - c->sent <= c->depth;
 }
 
 /**

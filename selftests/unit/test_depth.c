@@ -6,6 +6,16 @@
 
 #define DEPTH_IDLE	1000ULL
 
+/* Grows, and posts all of it. */
+static u32 depth_more(struct dms_depth_nic *nic, struct dms_depth *q)
+{
+	u32 want, n = dms_depth_grow(nic, q, &want);
+
+	if (n)
+		dms_depth_grown(nic, q, n);
+	return n;
+}
+
 TEST(depth_join)
 {
 	struct dms_depth_nic nic;
@@ -14,29 +24,29 @@ TEST(depth_join)
 
 	dms_depth_nic_init(&nic, 40, 10);
 	EXPECT_EQ(dms_depth_free(&nic), 40);
-	EXPECT_EQ(dms_depth_join(&nic, &q[0], 0, 10), -EINVAL);
-	EXPECT_EQ(dms_depth_join(&nic, &q[0], 11, 10), -EINVAL);
-	EXPECT_EQ(dms_depth_join(&nic, &q[0], 1, DMS_DEPTH_BUDGET_MAX + 1), -EINVAL);
-	EXPECT_EQ(dms_depth_join(&nic, &big, 41, 41), -ENOSPC);
-	EXPECT_EQ(dms_depth_join(&nic, &big, U32_MAX, U32_MAX), -EINVAL);
+	EXPECT_EQ(dms_depth_join(&nic, &q[0], 0, 10, 1), -EINVAL);
+	EXPECT_EQ(dms_depth_join(&nic, &q[0], 11, 10, 1), -EINVAL);
+	EXPECT_EQ(dms_depth_join(&nic, &q[0], 1, DMS_DEPTH_BUDGET_MAX + 1, 1), -EINVAL);
+	EXPECT_EQ(dms_depth_join(&nic, &big, 41, 41, 1), -ENOSPC);
+	EXPECT_EQ(dms_depth_join(&nic, &big, U32_MAX, U32_MAX, 1), -EINVAL);
 	dms_depth_leave(&nic, &big);		/* never joined: nothing happens */
 	EXPECT_EQ(dms_depth_free(&nic), 40);
 	for (i = 0; i < 4; i++) {
-		EXPECT_EQ(dms_depth_join(&nic, &q[i], 10, 30), 0);
+		EXPECT_EQ(dms_depth_join(&nic, &q[i], 10, 30, 1), 0);
 		EXPECT_EQ(dms_depth_now(&q[i]), 10);
 	}
 	EXPECT_EQ(dms_depth_free(&nic), 0);
-	EXPECT_EQ(dms_depth_join(&nic, &big, 1, 1), -ENOSPC);
+	EXPECT_EQ(dms_depth_join(&nic, &big, 1, 1, 1), -ENOSPC);
 	dms_depth_leave(&nic, &q[2]);
 	dms_depth_leave(&nic, &q[2]);		/* twice is once */
 	EXPECT_EQ(dms_depth_free(&nic), 10);
 	EXPECT_EQ(nic.floors, 30);
-	EXPECT_EQ(dms_depth_join(&nic, &big, 11, 11), -ENOSPC);
-	EXPECT_EQ(dms_depth_join(&nic, &big, 10, 10), 0);
+	EXPECT_EQ(dms_depth_join(&nic, &big, 11, 11, 1), -ENOSPC);
+	EXPECT_EQ(dms_depth_join(&nic, &big, 10, 10, 1), 0);
 
 	dms_depth_nic_init(&nic, U32_MAX, 0);
 	EXPECT_EQ(nic.budget, DMS_DEPTH_BUDGET_MAX);
-	EXPECT_EQ(dms_depth_join(&nic, &big, 1, DMS_DEPTH_BUDGET_MAX), 0);
+	EXPECT_EQ(dms_depth_join(&nic, &big, 1, DMS_DEPTH_BUDGET_MAX, 1), 0);
 }
 
 static void depth_use(struct dms_depth *q, u32 packets, u64 now)
@@ -51,24 +61,31 @@ TEST(depth_grow)
 	struct dms_depth a, b;
 
 	dms_depth_nic_init(&nic, 1000, 8);
-	EXPECT_EQ(dms_depth_join(&nic, &a, 8, 64), 0);
-	EXPECT_EQ(dms_depth_join(&nic, &b, 8, 64), 0);
+	EXPECT_EQ(dms_depth_join(&nic, &a, 8, 64, 1), 0);
+	EXPECT_EQ(dms_depth_join(&nic, &b, 8, 64, 1), 0);
 	depth_use(&b, 3, 1);
-	EXPECT_EQ(dms_depth_grow(&nic, &b), 0);		/* begins with nothing used */
-	EXPECT_EQ(dms_depth_grow(&nic, &a), 0);		/* used nothing */
+	EXPECT_EQ(depth_more(&nic, &b), 0);		/* begins with nothing used */
+	EXPECT_EQ(depth_more(&nic, &a), 0);		/* used nothing */
 	depth_use(&a, 3, 1);
-	EXPECT_EQ(dms_depth_grow(&nic, &a), 0);		/* less than half */
+	EXPECT_EQ(depth_more(&nic, &a), 0);		/* less than half */
 	depth_use(&a, 1, 1);
-	EXPECT_EQ(dms_depth_grow(&nic, &a), 0);		/* what was before is forgotten */
+	EXPECT_EQ(depth_more(&nic, &a), 8);		/* with what was before, half */
+	EXPECT_EQ(depth_more(&nic, &a), 0);		/* that is forgotten now */
+	dms_depth_leave(&nic, &a);
+	EXPECT_EQ(dms_depth_join(&nic, &a, 9, 64, 1), 0);
+	depth_use(&a, 4, 1);				/* when it is owed an update */
+	EXPECT_EQ(depth_more(&nic, &a), 9);
+	dms_depth_leave(&nic, &a);
+	EXPECT_EQ(dms_depth_join(&nic, &a, 8, 64, 1), 0);
 	depth_use(&a, 4, 1);
-	EXPECT_EQ(dms_depth_grow(&nic, &a), 8);
+	EXPECT_EQ(depth_more(&nic, &a), 8);
 	EXPECT_EQ(dms_depth_now(&a), 16);
 	depth_use(&a, 100, 1);
-	EXPECT_EQ(dms_depth_grow(&nic, &a), 16);
+	EXPECT_EQ(depth_more(&nic, &a), 16);
 	depth_use(&a, 100, 1);
-	EXPECT_EQ(dms_depth_grow(&nic, &a), 32);
+	EXPECT_EQ(depth_more(&nic, &a), 32);
 	depth_use(&a, 100, 1);
-	EXPECT_EQ(dms_depth_grow(&nic, &a), 0);		/* the ceiling */
+	EXPECT_EQ(depth_more(&nic, &a), 0);		/* the ceiling */
 	EXPECT_EQ(dms_depth_now(&a), 64);
 	EXPECT_EQ(dms_depth_free(&nic), 1000 - 64 - 8);
 	dms_depth_leave(&nic, &a);
@@ -83,28 +100,29 @@ TEST(depth_threshold_holds)
 	u32 i, free;
 
 	dms_depth_nic_init(&nic, 126, 10);
-	EXPECT_EQ(dms_depth_join(&nic, &a, 8, 1000), 0);
-	EXPECT_EQ(dms_depth_join(&nic, &b, 8, 1000), 0);
+	EXPECT_EQ(dms_depth_join(&nic, &a, 8, 1000, 1), 0);
+	EXPECT_EQ(dms_depth_join(&nic, &b, 8, 1000, 1), 0);
 	for (i = 0; i < 20; i++) {
 		depth_use(&a, 1000, 1);
-		dms_depth_grow(&nic, &a);
+		depth_more(&nic, &a);
 	}
 	/* 100 to share: a takes 4/5 */
 	EXPECT_EQ(a.above, 80);
 	depth_use(&b, 8, 1);
-	EXPECT_EQ(dms_depth_grow(&nic, &b), 8);
+	EXPECT_EQ(depth_more(&nic, &b), 8);
 	for (i = 0; i < 20; i++) {
 		depth_use(&b, 1000, 1);
-		dms_depth_grow(&nic, &b);
+		depth_more(&nic, &b);
 		free = dms_depth_free(&nic) - 10;
 		EXPECT_TRUE(b.above <= DMS_DEPTH_ALPHA * free);
 	}
 	EXPECT_EQ(b.above, 16);
 	EXPECT_EQ(dms_depth_free(&nic), 14);
-	EXPECT_EQ(dms_depth_join(&nic, &c, 15, 15), -EAGAIN);
-	EXPECT_EQ(dms_depth_join(&nic, &c, 14, 15), 0);
+	EXPECT_EQ(dms_depth_join(&nic, &c, 15, 15, 1), -EAGAIN);
+	EXPECT_EQ(dms_depth_join(&nic, &c, 14, 15, 1), 0);
 	depth_use(&c, 100, 1);
-	EXPECT_EQ(dms_depth_grow(&nic, &c), 0);
+	EXPECT_EQ(dms_depth_grow(&nic, &c, &i), 0);
+	EXPECT_EQ(i, 1);	/* to its ceiling */
 }
 
 TEST(depth_victims)
@@ -115,13 +133,13 @@ TEST(depth_victims)
 
 	dms_depth_nic_init(&nic, 100, 0);
 	EXPECT_TRUE(!dms_depth_victim(&nic, 0, DEPTH_IDLE, &count));
-	EXPECT_EQ(dms_depth_join(&nic, &a, 10, 100), 0);
-	EXPECT_EQ(dms_depth_join(&nic, &b, 10, 100), 0);
-	EXPECT_EQ(dms_depth_join(&nic, &c, 10, 100), 0);
+	EXPECT_EQ(dms_depth_join(&nic, &a, 10, 100, 1), 0);
+	EXPECT_EQ(dms_depth_join(&nic, &b, 10, 100, 1), 0);
+	EXPECT_EQ(dms_depth_join(&nic, &c, 10, 100, 1), 0);
 	depth_use(&a, 10, 100);
 	depth_use(&b, 10, 200);
-	EXPECT_EQ(dms_depth_grow(&nic, &a), 10);
-	EXPECT_EQ(dms_depth_grow(&nic, &b), 10);
+	EXPECT_EQ(depth_more(&nic, &a), 10);
+	EXPECT_EQ(depth_more(&nic, &b), 10);
 	/* nobody is idle, nobody above the threshold; c has nothing to give */
 	EXPECT_TRUE(!dms_depth_victim(&nic, 99 + DEPTH_IDLE, DEPTH_IDLE, &count));
 	EXPECT_TRUE(dms_depth_victim(&nic, 100 + DEPTH_IDLE, DEPTH_IDLE, &count) == &a);
@@ -130,7 +148,7 @@ TEST(depth_victims)
 	EXPECT_TRUE(!dms_depth_victim(&nic, 100 + DEPTH_IDLE, DEPTH_IDLE, &count));
 	/* busy again: not as long as it is asked */
 	depth_use(&a, 100, 200);
-	EXPECT_EQ(dms_depth_grow(&nic, &a), 0);
+	EXPECT_EQ(depth_more(&nic, &a), 0);
 	dms_depth_recall(&a, 10);
 	for (i = 0; i < 10; i++) {
 		EXPECT_FALSE(dms_link_empty(&a.link));
@@ -148,16 +166,16 @@ TEST(depth_victims)
 	/* a busy one above the threshold gives what is above */
 	for (i = 0; i < 10; i++) {
 		depth_use(&b, 100, 5000);
-		dms_depth_grow(&nic, &b);
+		depth_more(&nic, &b);
 	}
 	EXPECT_EQ(b.above, 56);
-	EXPECT_EQ(dms_depth_join(&nic, &d, 7, 100), 0);
+	EXPECT_EQ(dms_depth_join(&nic, &d, 7, 100, 1), 0);
 	EXPECT_EQ(dms_depth_free(&nic), 7);
 	EXPECT_TRUE(dms_depth_victim(&nic, 5001, DEPTH_IDLE, &count) == &b);
 	EXPECT_EQ(count, 56 - 28);
 	/* and does not grow while it is asked */
 	depth_use(&b, 100, 5000);
-	EXPECT_EQ(dms_depth_grow(&nic, &b), 0);
+	EXPECT_EQ(depth_more(&nic, &b), 0);
 	dms_depth_leave(&nic, &b);
 	EXPECT_TRUE(dms_link_empty(&nic.rich));
 	EXPECT_TRUE(!dms_depth_victim(&nic, 1 << 20, DEPTH_IDLE, &count));
@@ -180,9 +198,9 @@ TEST(depth_victim_rotates)
 		test_row(idle);
 		dms_depth_nic_init(&nic, 10000, 0);
 		for (i = 0; i < ARRAY_SIZE(q); i++) {
-			EXPECT_EQ(dms_depth_join(&nic, &q[i], 2, 4), 0);
+			EXPECT_EQ(dms_depth_join(&nic, &q[i], 2, 4, 1), 0);
 			depth_use(&q[i], 2, i == idle ? 0 : 5000);
-			EXPECT_EQ(dms_depth_grow(&nic, &q[i]), 2);
+			EXPECT_EQ(depth_more(&nic, &q[i]), 2);
 		}
 		/* one past the last that is looked at is found by the next search */
 		if (idle == DMS_DEPTH_LOOKS)
@@ -190,6 +208,118 @@ TEST(depth_victim_rotates)
 		EXPECT_TRUE(dms_depth_victim(&nic, 5000, DEPTH_IDLE, &count) == &q[idle]);
 		/* all are idle when no time at all is asked for */
 		EXPECT_TRUE(dms_depth_victim(&nic, 5000, 0, &count) == &q[idle + 1]);
+	}
+}
+
+/* Receives of three units: all sums are in units, all depths in receives. */
+TEST(depth_units)
+{
+	struct dms_depth_nic nic;
+	struct dms_depth a, b;
+	u32 want = 77, count;
+
+	dms_depth_nic_init(&nic, 100, 0);
+	EXPECT_EQ(dms_depth_join(&nic, &a, 8, DMS_DEPTH_BUDGET_MAX / 3 + 1, 3), -EINVAL);
+	EXPECT_EQ(dms_depth_join(&nic, &a, 8, 64, 0), -EINVAL);
+	EXPECT_EQ(dms_depth_join(&nic, &a, 34, 64, 3), -ENOSPC);
+	EXPECT_EQ(dms_depth_join(&nic, &a, 8, DMS_DEPTH_BUDGET_MAX / 3, 3), 0);
+	EXPECT_EQ(nic.floors, 24);
+	EXPECT_EQ(dms_depth_join(&nic, &b, 4, 64, 1), 0);
+	EXPECT_EQ(nic.high, 28);
+	depth_use(&a, 4, 1);
+	EXPECT_EQ(dms_depth_grow(&nic, &a, &want), 8);
+	EXPECT_EQ(want, 0);
+	EXPECT_EQ(nic.above, 24);
+	EXPECT_EQ(nic.high, 52);
+	dms_depth_grown(&nic, &a, 8);
+	/* 16 more would be 48 units of the 48 that are left: 24 + 3n <= 4 (48 - 3n) */
+	depth_use(&a, 16, 2);
+	EXPECT_EQ(dms_depth_grow(&nic, &a, &want), 11);
+	EXPECT_EQ(want, 15);
+	dms_depth_grown(&nic, &a, 11);
+	EXPECT_EQ(nic.high, 85);
+	EXPECT_TRUE(dms_depth_victim(&nic, 2 + DEPTH_IDLE, DEPTH_IDLE, &count) == &a);
+	EXPECT_EQ(count, 19);
+	EXPECT_EQ(nic.asked, 57);
+	dms_depth_back(&nic, &a, 2);
+	EXPECT_EQ(nic.asked, 51);
+	EXPECT_EQ(nic.above, 51);
+	EXPECT_EQ(dms_depth_posted(&a), 25);
+	EXPECT_EQ(dms_depth_now(&a), 8);
+	dms_depth_leave(&nic, &a);
+	EXPECT_EQ(nic.asked + nic.above, 0);
+	EXPECT_EQ(nic.floors, 4);
+	EXPECT_EQ(nic.high, 85);
+}
+
+/* What is given and not posted yet: it neither counts as depth nor is asked back. */
+TEST(depth_growing)
+{
+	struct dms_depth_nic nic;
+	struct dms_depth a = {};
+	u32 want, count;
+
+	dms_depth_nic_init(&nic, 1000, 0);
+	EXPECT_EQ(dms_depth_grow(&nic, &a, &want), 0);	/* has not joined */
+	EXPECT_EQ(dms_depth_join(&nic, &a, 8, 64, 1), 0);
+	depth_use(&a, 8, 1);
+	EXPECT_EQ(dms_depth_grow(&nic, &a, &want), 8);
+	EXPECT_EQ(dms_depth_now(&a), 8);
+	EXPECT_EQ(dms_depth_posted(&a), 8);
+	EXPECT_EQ(nic.above, 8);
+	depth_use(&a, 100, 1);
+	EXPECT_EQ(dms_depth_grow(&nic, &a, &want), 0);	/* one at a time */
+	EXPECT_TRUE(!dms_depth_victim(&nic, 1 << 20, DEPTH_IDLE, &count));
+	dms_depth_grown(&nic, &a, 5);			/* no memory for three */
+	EXPECT_EQ(dms_depth_now(&a), 13);
+	EXPECT_EQ(nic.above, 5);
+	EXPECT_FALSE(dms_link_empty(&a.link));
+	depth_use(&a, 100, 1);
+	EXPECT_EQ(dms_depth_grow(&nic, &a, &want), 13);
+	dms_depth_grown(&nic, &a, 99);			/* a mistake makes nothing */
+	EXPECT_EQ(nic.above, 18);
+	depth_use(&a, 100, 1);
+	EXPECT_EQ(dms_depth_grow(&nic, &a, &want), 26);
+	dms_depth_leave(&nic, &a);
+	dms_depth_grown(&nic, &a, 26);			/* too late */
+	EXPECT_EQ(nic.above, 0);
+	EXPECT_EQ(dms_depth_posted(&a), 0);
+
+	/* nothing at all could be posted: it is not searched */
+	EXPECT_EQ(dms_depth_join(&nic, &a, 8, 64, 1), 0);
+	depth_use(&a, 8, 1);
+	EXPECT_EQ(dms_depth_grow(&nic, &a, &want), 8);
+	dms_depth_grown(&nic, &a, 0);
+	EXPECT_TRUE(dms_link_empty(&nic.rich));
+}
+
+TEST(depth_until)
+{
+	static const struct {
+		u32 sent, depth, until;
+		bool ok, due;
+	} rows[] = {
+		{ 0, 8, 0, true, false },
+		{ 0, 8, 8, true, true },
+		{ 0, 8, 9, false, false },
+		{ 20, 8, 12, true, false },
+		{ 20, 8, 11, false, false },
+		{ 20, 8, 28, true, true },
+		{ 20, 8, 29, false, false },
+		{ U32_MAX, 8, 3, true, true },
+		{ 3, 8, U32_MAX, true, false },
+		{ 0, 8, 1U << 31, false, false },
+	};
+	struct dms_slot_tx c;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		test_row(i);
+		c.sent = rows[i].sent;
+		c.limit = rows[i].sent;
+		c.depth = rows[i].depth;
+		EXPECT_EQ(dms_depth_until_ok(&c, rows[i].until), rows[i].ok);
+		EXPECT_EQ(dms_depth_due(&c, rows[i].until), rows[i].due);
 	}
 }
 
@@ -284,7 +414,7 @@ static void depth_look(struct dms_depth_nic *nic, struct depth_peer *p)
 
 	if (!dms_slot_rx_owes(&p->rx))
 		return;
-	n = dms_depth_grow(nic, &p->depth);
+	n = depth_more(nic, &p->depth);
 	p->posted += n;
 	dms_slot_rx_post(&p->rx, n);
 	dms_slot_rx_resize(&p->rx, dms_depth_now(&p->depth));
@@ -325,7 +455,7 @@ TEST(depth_moves)
 	dms_depth_nic_init(&nic, DEPTH_PEERS * DEPTH_FLOOR + 80, 0);
 	for (i = 0; i < DEPTH_PEERS; i++) {
 		p = &peer[i];
-		EXPECT_EQ(dms_depth_join(&nic, &p->depth, DEPTH_FLOOR, DEPTH_CEIL), 0);
+		EXPECT_EQ(dms_depth_join(&nic, &p->depth, DEPTH_FLOOR, DEPTH_CEIL, 1), 0);
 		dms_slot_tx_init(&p->tx, DEPTH_FLOOR);
 		dms_slot_tx_ceiling(&p->tx, DEPTH_CEIL);
 		dms_slot_rx_init(&p->rx, DEPTH_FLOOR);
@@ -395,5 +525,8 @@ TESTSET(dms_core_depth,
 	CASE(depth_threshold_holds),
 	CASE(depth_victims),
 	CASE(depth_victim_rotates),
+	CASE(depth_units),
+	CASE(depth_growing),
+	CASE(depth_until),
 	CASE(depth_empty_packets),
 	CASE(depth_moves));
