@@ -75,7 +75,7 @@ ASSERT_AT(dms_wire_cm, index, 7);
 ASSERT_AT(dms_wire_cm, session, 8);
 ASSERT_AT(dms_wire_cm, cookie, 24);
 ASSERT_AT(dms_wire_cm, slots, 40);
-ASSERT_AT(dms_wire_cm, reserved, 42);
+ASSERT_AT(dms_wire_cm, slots_max, 42);
 static_assert(DMS_SLOTS_CEIL <= U16_MAX);
 
 static_assert(sizeof(struct dms_wire_pkt) == 32);
@@ -141,6 +141,7 @@ static const struct frame_format {
 	[DMS_F_RESET_ACK] = { "RESET_ACK", 0, F_STREAM | F_SEQ },
 	[DMS_F_RECALL]	  = { "RECALL", 0, F_STREAM },
 	[DMS_F_RETURN]	  = { "RETURN", 0, F_STREAM | F_A },
+	[DMS_F_SLOT_RECALL] = { "SLOT_RECALL", 0, F_A },
 };
 
 static const char * const rule_names[DMS_RULE_MAX] = {
@@ -234,7 +235,7 @@ static enum dms_rule frame_check(const struct dms_frame *f)
  *
  * All lengths are checked against each other here, for all frames: the headers
  * and the bodies fill the packet exactly.  Not checked: what needs the path
- * (epoch, lane, sequence, credit) or the stream, and a CONNECT's service.
+ * (epoch, lane, sequence, credit, features) or the stream, and a CONNECT's service.
  *
  * Context: Any.
  * Return: DMS_RULE_NONE, or the rule that the packet breaks: SHORT, LENGTH,
@@ -250,13 +251,14 @@ enum dms_rule dms_wire_pkt_parse(const void *buf, u32 len, struct dms_pkt_cursor
 
 	if (len < sizeof(struct dms_wire_pkt))
 		return DMS_RULE_SHORT;
-	if (p[offsetof(struct dms_wire_pkt, flags)] ||
+	if (p[offsetof(struct dms_wire_pkt, flags)] & ~DMS_PF_STALLED ||
 	    !all_zero(p + offsetof(struct dms_wire_pkt, reserved),
 		      sizeof_field(struct dms_wire_pkt, reserved)))
 		return DMS_RULE_FLAGS;
 
 	cur->pkt.frames = GET(16, p, dms_wire_pkt, frames);
 	cur->pkt.lane = p[offsetof(struct dms_wire_pkt, lane)];
+	cur->pkt.flags = p[offsetof(struct dms_wire_pkt, flags)];
 	cur->pkt.epoch = GET(32, p, dms_wire_pkt, epoch);
 	cur->pkt.seq = GET(32, p, dms_wire_pkt, seq);
 	cur->pkt.credit = GET(32, p, dms_wire_pkt, credit);
@@ -490,8 +492,9 @@ enum dms_rule dms_wire_ping_parse(const void *buf, u32 len, u64 *stamp)
  * @cm: what it says
  *
  * Context: Any.
- * Return: DMS_RULE_NONE; SHORT; TYPE when it is not ours; FLAGS; LENGTH when
- * slots is out of range.
+ * Not checked: whether both sides have the feature that slots_max is of.
+ * Return: DMS_RULE_NONE; SHORT; TYPE when it is not ours; LENGTH when slots or
+ * slots_max is out of range.
  */
 enum dms_rule dms_wire_cm_parse(const void *buf, u32 len, struct dms_cm *cm)
 {
@@ -503,15 +506,15 @@ enum dms_rule dms_wire_cm_parse(const void *buf, u32 len, struct dms_cm *cm)
 	if (GET(32, p, dms_wire_cm, magic) != DMS_WIRE_MAGIC ||
 	    cm->version < DMS_WIRE_VERSION_MIN || cm->version > DMS_WIRE_VERSION_MAX)
 		return DMS_RULE_TYPE;
-	if (GET(16, p, dms_wire_cm, reserved))
-		return DMS_RULE_FLAGS;
-
 	cm->lane = p[offsetof(struct dms_wire_cm, lane)];
 	cm->index = p[offsetof(struct dms_wire_cm, index)];
 	memcpy(cm->session, p + offsetof(struct dms_wire_cm, session), DMS_WIRE_NONCE);
 	memcpy(cm->cookie, p + offsetof(struct dms_wire_cm, cookie), DMS_WIRE_NONCE);
 	cm->slots = GET(16, p, dms_wire_cm, slots);
+	cm->slots_max = GET(16, p, dms_wire_cm, slots_max);
 	if (cm->slots < DMS_SLOTS_FLOOR || cm->slots > DMS_SLOTS_CEIL)
+		return DMS_RULE_LENGTH;
+	if (cm->slots_max && (cm->slots_max < cm->slots || cm->slots_max > DMS_SLOTS_CEIL))
 		return DMS_RULE_LENGTH;
 	return DMS_RULE_NONE;
 }
@@ -531,6 +534,7 @@ u32 dms_wire_pkt_put(void *buf, const struct dms_pkt *pkt)
 	memset(p, 0, sizeof(struct dms_wire_pkt));
 	PUT(16, p, dms_wire_pkt, frames, pkt->frames);
 	p[offsetof(struct dms_wire_pkt, lane)] = pkt->lane;
+	p[offsetof(struct dms_wire_pkt, flags)] = pkt->flags;
 	PUT(32, p, dms_wire_pkt, epoch, pkt->epoch);
 	PUT(32, p, dms_wire_pkt, seq, pkt->seq);
 	PUT(32, p, dms_wire_pkt, credit, pkt->credit);
@@ -693,7 +697,7 @@ u32 dms_wire_cm_put(void *buf, const struct dms_cm *cm)
 	memcpy(p + offsetof(struct dms_wire_cm, session), cm->session, DMS_WIRE_NONCE);
 	memcpy(p + offsetof(struct dms_wire_cm, cookie), cm->cookie, DMS_WIRE_NONCE);
 	PUT(16, p, dms_wire_cm, slots, cm->slots);
-	PUT(16, p, dms_wire_cm, reserved, 0);
+	PUT(16, p, dms_wire_cm, slots_max, cm->slots_max);
 	return sizeof(struct dms_wire_cm);
 }
 

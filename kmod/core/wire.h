@@ -29,6 +29,9 @@
 #define DMS_WIRE_ADDRS		4
 #define DMS_WIRE_NAME_MAX	64
 #define DMS_WIRE_AUTH_MAX	64
+/* Features, in HELLO: in use when both sides have them. */
+#define DMS_FEATURE_DEPTH	(1ULL << 0)	/* slots_max, DMS_PF_STALLED, SLOT_RECALL */
+
 /* Longest message of a stream, in bytes. */
 #define DMS_WIRE_STREAM_MSG_MAX	0x7fffffffU
 
@@ -143,15 +146,18 @@ struct dms_wire_cm {
 	__u8	session[DMS_WIRE_NONCE];
 	__u8	cookie[DMS_WIRE_NONCE];		/* request only; zero in the answer */
 	__le16	slots;
-	__le16	reserved;
+	__le16	slots_max;			/* with DMS_FEATURE_DEPTH: most ever; else zero */
 };
 
 /* ---- packets on a path ---- */
 
+/* of a packet */
+#define DMS_PF_STALLED		0x01	/* the sender ran out of slot credits before this one */
+
 struct dms_wire_pkt {
 	__le16	frames;
 	__u8	lane;
-	__u8	flags;		/* zero */
+	__u8	flags;
 	__le32	epoch;
 	__le32	seq;		/* of this packet in the path and direction, from 0 */
 	__le32	credit;		/* receives posted so far: packets that may come in all */
@@ -189,6 +195,7 @@ enum dms_frame_type {
 	DMS_F_RESET_ACK		= 15,
 	DMS_F_RECALL		= 16,	/* the sender's landings are wanted elsewhere: give back what is not needed */
 	DMS_F_RETURN		= 17,	/* a: landing credits spent on nothing, may be 0; answers RECALL */
+	DMS_F_SLOT_RECALL	= 18,	/* a: packets that who gets this should have sent */
 	DMS_F_MAX
 	/* later: SKIP, SKIP_ACK, GRANT, COMMIT */
 };
@@ -215,6 +222,7 @@ struct dms_wire_frame {
 struct dms_pkt {
 	u16	frames;
 	u8	lane;
+	u8	flags;
 	u32	epoch;
 	u32	seq;
 	u32	credit;
@@ -255,7 +263,7 @@ struct dms_cm {
 	u8	index;
 	u8	session[DMS_WIRE_NONCE];
 	u8	cookie[DMS_WIRE_NONCE];
-	u16	slots;
+	u16	slots, slots_max;
 };
 
 /*

@@ -72,7 +72,7 @@ static enum dms_rule walk(const u8 *buf, u32 len, u32 *bad)
 }
 
 /* Frames of full_packet(). */
-#define FULL	19
+#define FULL	20
 
 /* One frame of every type that has no body, two with, in the middle and at the end. */
 static u32 full_packet(u8 *buf)
@@ -101,6 +101,7 @@ static u32 full_packet(u8 *buf)
 		{ .type = DMS_F_RESET_ACK, .stream = 1, .seq = 4 },
 		{ .type = DMS_F_RECALL, .stream = 1 },
 		{ .type = DMS_F_RETURN, .stream = 1, .a = 2 },
+		{ .type = DMS_F_SLOT_RECALL, .a = 2 },
 		{ .type = DMS_F_DATA, .stream = 1, .seq = 3, .len = 5, .tag = U64_MAX },
 	};
 	u32 i, n;
@@ -128,7 +129,7 @@ static u32 one_frame(u8 *buf, u8 type, u32 len)
 TEST(wire_pkt_golden)
 {
 	static const u8 want[] = {
-		0x34, 0x12, 0x56, 0x00, 0x04, 0x03, 0x02, 0x01,
+		0x34, 0x12, 0x56, 0x5a, 0x04, 0x03, 0x02, 0x01,
 		0x14, 0x13, 0x12, 0x11, 0x24, 0x23, 0x22, 0x21,
 		0x34, 0x33, 0x32, 0x31, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 		0x05, 0x03, 0x22, 0x11, 0xa4, 0xa3, 0xa2, 0xa1,
@@ -137,7 +138,7 @@ TEST(wire_pkt_golden)
 		0xe4, 0xe3, 0xe2, 0xe1, 0xf4, 0xf3, 0xf2, 0xf1,
 	};
 	static const struct dms_pkt pkt = {
-		.frames = 0x1234, .lane = 0x56, .epoch = 0x01020304, .seq = 0x11121314,
+		.frames = 0x1234, .lane = 0x56, .flags = 0x5a, .epoch = 0x01020304, .seq = 0x11121314,
 		.credit = 0x21222324, .body = 0x31323334,
 	};
 	static const struct dms_frame frame = {
@@ -159,7 +160,7 @@ TEST(wire_pkt_golden)
 TEST(wire_pkt_fields)
 {
 	static const u8 bytes[2 * HEAD + 3] = {
-		0x01, 0x00, 0x56, 0x00, 0x04, 0x03, 0x02, 0x01,
+		0x01, 0x00, 0x56, 0x01, 0x04, 0x03, 0x02, 0x01,
 		0x14, 0x13, 0x12, 0x11, 0x24, 0x23, 0x22, 0x21,
 		0x03, 0x00, 0x00, 0x00, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 		0x05, 0x00, 0x00, 0x00, 0xa4, 0xa3, 0xa2, 0xa1,
@@ -173,6 +174,7 @@ TEST(wire_pkt_fields)
 	EXPECT_EQ(dms_wire_pkt_parse(bytes, sizeof(bytes), &cur), DMS_RULE_NONE);
 	EXPECT_EQ(cur.pkt.frames, 1);
 	EXPECT_EQ(cur.pkt.lane, 0x56);
+	EXPECT_EQ(cur.pkt.flags, DMS_PF_STALLED);
 	EXPECT_EQ(cur.pkt.epoch, 0x01020304);
 	EXPECT_EQ(cur.pkt.seq, 0x11121314);
 	EXPECT_EQ(cur.pkt.credit, 0x21222324);
@@ -260,7 +262,7 @@ TEST(wire_pkt_corrupted)
 			rule = walk(p, n, &bad);
 			if (at < 2)			/* frames */
 				EXPECT_TRUE(rule != DMS_RULE_NONE);
-			else if (at == 3 || (at >= 20 && at < 32))
+			else if ((at == 3 && v != DMS_PF_STALLED) || (at >= 20 && at < 32))
 				EXPECT_EQ(rule, DMS_RULE_FLAGS);
 			else if (at >= 16 && at < 20)	/* body */
 				EXPECT_EQ(rule, DMS_RULE_LENGTH);
@@ -349,6 +351,7 @@ static const struct {
 	{ "RESET_ACK", ".sq....", 0 },
 	{ "RECALL", ".s.....", 0 },
 	{ "RETURN", ".s...a.", 0 },
+	{ "SLOT_RECALL", ".....a.", 0 },
 };
 
 TEST(wire_frame_fields)
@@ -794,7 +797,7 @@ TEST(wire_cm_data)
 		0x28, 0x29, 0x2a, 0x2b, 0x2c, 0x2d, 0x2e, 0x2f,
 		0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37,
 		0x38, 0x39, 0x3a, 0x3b, 0x3c, 0x3d, 0x3e, 0x3f,
-		0x80, 0x01, 0, 0,
+		0x80, 0x01, 0x34, 0x02,
 	};
 	static const struct {
 		u32 at, value;
@@ -809,12 +812,17 @@ TEST(wire_cm_data)
 		{ 6, 0xffff, DMS_RULE_NONE },
 		{ 40, DMS_SLOTS_FLOOR, DMS_RULE_NONE },
 		{ 40, DMS_SLOTS_FLOOR - 1, DMS_RULE_LENGTH },
-		{ 40, DMS_SLOTS_CEIL, DMS_RULE_NONE },
-		{ 40, DMS_SLOTS_CEIL + 1, DMS_RULE_LENGTH },
-		{ 42, 1, DMS_RULE_FLAGS },
-		{ 42, 0x8000, DMS_RULE_FLAGS },
+		{ 40, 0x234, DMS_RULE_NONE },
+		{ 40, 0x235, DMS_RULE_LENGTH },		/* more than slots_max */
+		{ 42, 0, DMS_RULE_NONE },		/* does not move */
+		{ 42, 1, DMS_RULE_LENGTH },
+		{ 42, 0x17f, DMS_RULE_LENGTH },
+		{ 42, 0x180, DMS_RULE_NONE },
+		{ 42, DMS_SLOTS_CEIL, DMS_RULE_NONE },
+		{ 42, DMS_SLOTS_CEIL + 1, DMS_RULE_LENGTH },
 	};
-	struct dms_cm cm = { .version = 1, .lane = 0x12, .index = 0x34, .slots = 0x180 }, got;
+	struct dms_cm cm = { .version = 1, .lane = 0x12, .index = 0x34, .slots = 0x180,
+			     .slots_max = 0x234 }, got;
 	u32 i, len;
 	u8 *p;
 
@@ -841,6 +849,7 @@ TEST(wire_cm_data)
 	EXPECT_EQ(got.lane, 0x12);
 	EXPECT_EQ(got.index, 0x34);
 	EXPECT_EQ(got.slots, 0x180);
+	EXPECT_EQ(got.slots_max, 0x234);
 	EXPECT_EQ(memcmp(got.session, cm.session, 16), 0);
 	EXPECT_EQ(memcmp(got.cookie, cm.cookie, 16), 0);
 
@@ -849,6 +858,13 @@ TEST(wire_cm_data)
 		memcpy(wire_buf, want, sizeof(want));
 		put16(wire_buf + rows[i].at, rows[i].value);
 		EXPECT_EQ(dms_wire_cm_parse(wire_buf, sizeof(want), &got), rows[i].want);
+	}
+	for (i = DMS_SLOTS_CEIL; i <= DMS_SLOTS_CEIL + 1; i++) {
+		test_row(i);
+		put16(wire_buf + 40, i);
+		put16(wire_buf + 42, 0);
+		EXPECT_EQ(dms_wire_cm_parse(wire_buf, sizeof(want), &got),
+			  i == DMS_SLOTS_CEIL ? DMS_RULE_NONE : DMS_RULE_LENGTH);
 	}
 }
 
