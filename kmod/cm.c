@@ -43,6 +43,11 @@
 /* Requests that were read and wait for a worker; anybody can send them. */
 #define DMS_CM_PENDING_MAX	128
 #define DMS_CM_BACKLOG		128
+/* A NIC whose receives are all taken is tried again so often, while others give back. */
+#define DMS_CM_ROOM_TRIES	100
+#define DMS_CM_ROOM_RETRY	msecs_to_jiffies(20)
+/* How long a path that was refused waits for its peer to go. */
+#define DMS_CM_REFUSED_GRACE	(HZ / 2)
 /* A REFUSE message as private data of a reject. */
 #define DMS_CM_REFUSE_BYTES	(sizeof(struct dms_wire_msg) + sizeof(struct dms_wire_refuse))
 /* What an rdma_cm event is as detail of DMASTREAM_ERR_PATH. */
@@ -140,6 +145,7 @@ static void dms_cm_param(struct dms_rdma *tp, struct rdma_conn_param *param, voi
 		.lane	= tp->path->lane,
 		.index	= tp->path->index,
 		.slots	= tp->path->my_slots,
+		.slots_max = tp->path->moves ? tp->path->my_slots_max : 0,
 	};
 
 	memcpy(cm.session, s->mine.session, sizeof(cm.session));
@@ -172,6 +178,21 @@ static void dms_cm_on_address(struct dms_rdma *tp)
 		dms_cm_failed(tp->path, ret);
 }
 
+/*
+ * The answer of dms_cm_connect() or dms_cm_accept(): when it was that other paths have
+ * the receives, it is asked again by a work.  setup_lock held, not dead: the fence
+ * cancels it.
+ */
+static int dms_cm_room_later(struct dms_rdma *tp, int ret)
+{
+	if (ret != -EAGAIN || tp->joined)
+		return ret;
+	if (++tp->room_tries > DMS_CM_ROOM_TRIES)
+		return -ENOBUFS;
+	queue_delayed_work(dms_rdma_wq, &tp->room_work, DMS_CM_ROOM_RETRY);
+	return 0;
+}
+
 /* handler_mutex and setup_lock held, not dead */
 static int dms_cm_connect(struct dms_rdma *tp)
 {
@@ -180,7 +201,7 @@ static int dms_cm_connect(struct dms_rdma *tp)
 	struct dms_path *path = tp->path;
 	int ret;
 
-	if (!dms_path_move(path, DMS_PATH_RESOLVING, DMS_PATH_CONNECTING))
+	if (!tp->room_tries && !dms_path_move(path, DMS_PATH_RESOLVING, DMS_PATH_CONNECTING))
 		return -ESHUTDOWN;
 	/* what the peer's HELLO promised; its answer may lower it */
 	ret = dms_rdma_setup(tp, path->session->theirs.reads);
@@ -199,7 +220,7 @@ static void dms_cm_on_route(struct dms_rdma *tp)
 
 	mutex_lock(&tp->setup_lock);
 	if (!tp->dead)
-		ret = dms_cm_connect(tp);
+		ret = dms_cm_room_later(tp, dms_cm_connect(tp));
 	mutex_unlock(&tp->setup_lock);
 	if (ret)
 		dms_cm_failed(tp->path, ret);
@@ -223,6 +244,14 @@ static void dms_cm_lower_reads(struct dms_path *path, u32 reads)
 	spin_unlock(&path->lock);
 }
 
+/* What the peer will have posted at most. */
+static void dms_cm_ceiling(struct dms_path *path, u32 slots_max)
+{
+	spin_lock(&path->lock);
+	dms_slot_tx_ceiling(&path->slot_tx, slots_max);
+	spin_unlock(&path->lock);
+}
+
 /*
  * In an event of rdma_cm, initiator_depth is what we may have in flight: the
  * other side's responder_resources.  By now it is also what the queue pair was
@@ -237,6 +266,8 @@ static void dms_cm_on_answer(struct dms_rdma *tp, const struct rdma_conn_param *
 	rule = dms_wire_cm_parse(answer->private_data, answer->private_data_len, &cm);
 	if (!rule && cm.slots != path->slots)
 		rule = DMS_RULE_CREDIT;		/* not what its HELLO promised */
+	if (!rule && !cm.slots_max == path->moves)
+		rule = DMS_RULE_CREDIT;
 	if (!rule && (cm.lane != path->lane || cm.index != path->index ||
 		      memcmp(cm.session, path->session->mine.session, sizeof(cm.session))))
 		rule = DMS_RULE_EPOCH;
@@ -248,6 +279,7 @@ static void dms_cm_on_answer(struct dms_rdma *tp, const struct rdma_conn_param *
 		return;
 	}
 	dms_cm_lower_reads(path, answer->initiator_depth);
+	dms_cm_ceiling(path, cm.slots_max);
 	dms_rdma_up(tp);
 }
 
@@ -422,8 +454,8 @@ static void dms_cm_refuse(struct rdma_cm_id *id, u32 reason, u32 detail)
 /* What the peer hears when something was missing here. */
 static u32 dms_cm_reason(int err)
 {
-	return err == -ENOMEM || err == -ENOSPC ? DMASTREAM_REFUSED_MEMORY :
-						  DMASTREAM_REFUSED_CLOSED;
+	return err == -ENOMEM || err == -ENOSPC || err == -ENOBUFS ? DMASTREAM_REFUSED_MEMORY :
+								     DMASTREAM_REFUSED_CLOSED;
 }
 
 /* Of a cm_id that waits for dms_cm_request_work(), which will find it useless. */
@@ -433,23 +465,68 @@ static int dms_cm_request_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 }
 
 /* handler_mutex and setup_lock held, not dead */
-static int dms_cm_accept(struct dms_rdma *tp, const struct dms_cm_request *req)
+static int dms_cm_accept(struct dms_rdma *tp)
 {
 	u8 buf[sizeof(struct dms_wire_cm)];
 	struct rdma_conn_param param;
 	int ret;
 
-	if (!dms_path_move(tp->path, DMS_PATH_INIT, DMS_PATH_CONNECTING))
-		return -ESHUTDOWN;
-	dms_cm_start_limit(tp);
-	ret = dms_rdma_setup(tp, req->makes);
+	if (!tp->room_tries) {
+		if (!dms_path_move(tp->path, DMS_PATH_INIT, DMS_PATH_CONNECTING))
+			return -ESHUTDOWN;
+		dms_cm_start_limit(tp);
+	}
+	ret = dms_rdma_setup(tp, tp->makes);
 	if (ret)
 		return ret;
+	dms_cm_ceiling(tp->path, tp->peer_slots_max);
 	dms_cm_tune(tp->id);
 	dms_cm_note_class(tp);
-	dms_cm_param(tp, &param, buf, min_t(u32, tp->path->ibdev->max_reads, req->serves));
+	dms_cm_param(tp, &param, buf, min_t(u32, tp->path->ibdev->max_reads, tp->serves));
 	tp->asked = true;
 	return rdma_accept(tp->id, &param);	/* rejects by itself when it fails */
+}
+
+/*
+ * The same, and who is turned away hears why.  The path then stays for a moment: its end
+ * would end the session, and the peer might see that first, which tells it less.
+ * handler_mutex and setup_lock held, not dead.
+ */
+static int dms_cm_accept_or_refuse(struct dms_rdma *tp)
+{
+	int ret = dms_cm_room_later(tp, dms_cm_accept(tp));
+
+	if (!ret || tp->asked)
+		return ret;
+	dms_cm_refuse(tp->id, dms_cm_reason(ret), -ret);
+	/* the fence cancels it */
+	mod_delayed_work(dms_rdma_wq, &tp->limit_work, DMS_CM_REFUSED_GRACE);
+	return 0;
+}
+
+/**
+ * dms_cm_room_work() - connect, or accept, once more
+ * @work: room_work of a transport
+ *
+ * Others had the NIC's receives.  The fence cancels this before it destroys the cm_id.
+ *
+ * Context: process, may sleep.
+ */
+void dms_cm_room_work(struct work_struct *work)
+{
+	struct dms_rdma *tp = container_of(to_delayed_work(work), struct dms_rdma, room_work);
+	struct rdma_cm_id *id = tp->id;
+	int ret = 0;
+
+	rdma_lock_handler(id);
+	mutex_lock(&tp->setup_lock);
+	if (!tp->dead)
+		ret = tp->passive ? dms_cm_accept_or_refuse(tp) :
+				    dms_cm_room_later(tp, dms_cm_connect(tp));
+	rdma_unlock_handler(id);
+	mutex_unlock(&tp->setup_lock);
+	if (ret)
+		dms_cm_failed(tp->path, ret);
 }
 
 /*
@@ -468,9 +545,10 @@ static void dms_cm_hand_over(struct dms_cm_request *req, struct dms_rdma *tp)
 		id->event_handler = dms_cm_path_event;
 		tp->id = id;		/* destroyed by the fence */
 		req->id = NULL;
-		ret = dms_cm_accept(tp, req);
-		if (ret && !tp->asked)
-			dms_cm_refuse(id, dms_cm_reason(ret), -ret);
+		tp->serves = req->serves;
+		tp->makes = req->makes;
+		tp->peer_slots_max = req->cm.slots_max;
+		ret = dms_cm_accept_or_refuse(tp);
 	}
 	/* in this order: with setup_lock, the fence cannot free the cm_id under our unlock */
 	rdma_unlock_handler(id);
@@ -486,7 +564,8 @@ static u32 dms_cm_attach(struct dms_cm_request *req, struct dms_session *s, int 
 
 	*err = 0;
 	if (req->cm.lane >= DMS_LANES || req->cm.slots != s->theirs.slots ||
-	    req->cm.version != s->version)
+	    req->cm.version != s->version ||
+	    !req->cm.slots_max != !(s->mine.features & s->theirs.features & DMS_FEATURE_DEPTH))
 		return DMASTREAM_REFUSED_MALFORMED;
 
 	path = dms_path_create(s, &dms_rdma_ops, req->cm.lane, req->cm.index);

@@ -73,6 +73,7 @@
 #include "cm.h"
 #include "node.h"
 #include "path.h"
+#include "recv.h"
 #include "session.h"
 #include "session_impl.h"
 #include "session_sock.h"
@@ -97,11 +98,12 @@ static void hello_fill(struct dms_session *s)
 	h->version_min = DMS_WIRE_VERSION_MIN;
 	h->version_max = DMS_WIRE_VERSION_MAX;
 	h->epoch = 1;
+	h->features = DMS_FEATURE_DEPTH;
 	memcpy(h->nonce, s->node->nonce, sizeof(h->nonce));
 	h->eager_max = clamp_t(u32, READ_ONCE(dms_param_eager_max), DMS_EAGER_FLOOR,
 			       DMS_EAGER_CEIL);
 	h->slot_bytes = min_t(u32, h->eager_max + DMS_SLOT_EXTRA, DMS_SLOT_BYTES_CEIL);
-	h->slots = clamp_t(u32, READ_ONCE(dms_param_slots), DMS_SLOTS_FLOOR, DMS_SLOTS_CEIL);
+	h->slots = dms_recv_floor();
 	h->reads = DMS_READS_DEFAULT;
 	h->keepalive_ms = READ_ONCE(dms_param_keepalive_ms);
 	if (READ_ONCE(s->node->nr_listening)) {

@@ -30,6 +30,7 @@
 #include "incast.h"
 #include "path.h"
 #include "pool.h"
+#include "recv.h"
 #include "transport_rdma.h"
 
 /* Scatter/gather entries of a SEND without which packing makes no sense. */
@@ -220,6 +221,7 @@ static struct dms_ibdev *dms_ibdev_alloc(struct ib_device *dev)
 	atomic_set(&d->nr_paths, 1);	/* the client's; dropped in dms_ibdev_remove() */
 	init_completion(&d->no_paths);
 	dms_incast_init(d, (u64)max(dms_param_incast_budget_kib, 64U) << 10);
+	dms_recv_init(d);
 	return d;
 }
 
@@ -309,7 +311,8 @@ static void dms_ibdev_remove(struct ib_device *dev, void *client_data)
 				dev_name(&dev->dev), atomic_read(&d->nr_paths));
 	}
 
-	/* 3. no queue pair can reach a pool any more */
+	/* 3. no queue pair can reach a pool any more, or has a receive */
+	dms_recv_exit(d);
 	dms_pool_unmap_ibdev(d);
 
 	/* 4. no pool has anything at this index any more */

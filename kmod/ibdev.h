@@ -14,8 +14,10 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <rdma/ib_verbs.h>
 
+#include "core/depth.h"
 #include "core/pull.h"
 #include "core/window.h"
 
@@ -44,6 +46,15 @@ struct dms_ibdev {
 	spinlock_t		incast_lock;
 	struct dms_window	incast;
 	struct dms_pullq	pulls;		/* streams that wait for it: stream->pull_node */
+	/*
+	 * recv_lock: pages for receives, and what each path has of them (path->depth).
+	 * Process context, innermost, inside path->lock.
+	 */
+	spinlock_t		recv_lock;
+	struct dms_depth_nic	recv;
+	u32			recv_want;	/* pages that somebody lacked since recv_work ran */
+	u64			recv_asked;	/* jiffies64: when somebody was asked last */
+	struct work_struct	recv_work;	/* asks others to give back */
 };
 
 int dms_ibdev_init(void);		/* ib_client, and what cm.c needs */

@@ -23,6 +23,7 @@
 #include "ibdev.h"
 #include "path.h"
 #include "pool.h"
+#include "recv.h"
 #include "req.h"
 #include "stats.h"
 #include "stream.h"
@@ -129,6 +130,7 @@ static bool build_open(struct dms_build *b, bool update_only)
 			   dms_slot_tx_data_ok(&path->slot_tx);
 	if (!ok) {
 		dms_stat_inc(DMS_STAT_SLOT_STALLS);
+		path->stalled |= path->moves && !update_only;
 		return false;
 	}
 	pkt = list_first_entry_or_null(&path->tx_free, struct dms_txpkt, node);
@@ -162,6 +164,8 @@ static void build_flush(struct dms_build *b, bool update)
 	}
 	head.frames = b->frames;
 	head.lane = path->lane;
+	head.flags = path->stalled ? DMS_PF_STALLED : 0;
+	path->stalled = false;
 	head.epoch = path->epoch;
 	head.seq = path->slot_tx.sent;
 	head.credit = dms_slot_rx_tell(&path->slot_rx);
@@ -380,6 +384,35 @@ static void mux_turns(struct dms_build *b)
 		dms_path_kick(path);
 }
 
+/* Says how many receives the peer should give back. */
+static void mux_recall(struct dms_build *b)
+{
+	struct dms_frame f = { .type = DMS_F_SLOT_RECALL };
+
+	if (dms_recv_until(b->path, &f.a)) {
+		if (!dms_build_room(b, 0, 0))
+			return;
+		dms_build_frame(b, &f);
+	}
+	b->path->recall_owed = false;
+}
+
+/*
+ * What the peer wants back, and nothing that was sent before has paid: so many
+ * packets with nothing in them.  Never with the last credit.
+ */
+static void mux_empties(struct dms_build *b)
+{
+	struct dms_path *path = b->path;
+	u32 n = dms_depth_empties(&path->slot_tx, path->until);
+
+	while (n-- && !b->failed && build_open(b, true)) {
+		dms_stat_inc(DMS_STAT_RECV_EMPTIES);
+		build_flush(b, true);
+	}
+	path->recalled = dms_depth_due(&path->slot_tx, path->until);
+}
+
 /* False when nothing more can go out now. */
 static bool mux_serve(struct dms_build *b, struct dms_stream *s)
 {
@@ -412,6 +445,8 @@ void dms_mux_run(struct dms_path *path)
 	if (path->state != DMS_PATH_UP)
 		return;
 	mux_refusals(&b);
+	if (unlikely(path->recall_owed))
+		mux_recall(&b);
 	while (!b.failed && !stalled) {
 		s = mux_pop(path);
 		if (!s)
@@ -421,6 +456,8 @@ void dms_mux_run(struct dms_path *path)
 	if (!stalled)
 		mux_turns(&b);
 	build_flush(&b, false);
+	if (unlikely(path->recalled))
+		mux_empties(&b);
 	if (!b.failed && dms_slot_rx_owes(&path->slot_rx) &&
 	    build_open(&b, true)) {
 		dms_stat_inc(DMS_STAT_CREDIT_UPDATES);

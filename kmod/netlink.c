@@ -301,6 +301,31 @@ static int dms_put_path_incast(struct sk_buff *skb, struct dms_ibdev *d)
 }
 
 /* path->lock held. */
+static int dms_put_path_recv(struct sk_buff *skb, const struct dms_path *path)
+{
+	u64 limit, used, high;
+	u32 asked;
+
+	if (!path->ibdev || !path->depth.floor)
+		return 0;
+	spin_lock(&path->ibdev->recv_lock);
+	limit = path->ibdev->recv.budget;
+	used = path->ibdev->recv.floors + path->ibdev->recv.above;
+	high = path->ibdev->recv.high;
+	asked = path->depth.asked;
+	spin_unlock(&path->ibdev->recv_lock);
+	return nla_put_u32(skb, DMASTREAM_PATH_RECV_FLOOR, path->depth.floor) ?:
+	       nla_put_u32(skb, DMASTREAM_PATH_RECV_CEILING, path->depth.ceil) ?:
+	       nla_put_u32(skb, DMASTREAM_PATH_RECV_ASKED, asked) ?:
+	       nla_put_u64_64bit(skb, DMASTREAM_PATH_RECV_LIMIT, limit << PAGE_SHIFT,
+				 DMASTREAM_PATH_PAD) ?:
+	       nla_put_u64_64bit(skb, DMASTREAM_PATH_RECV_USED, used << PAGE_SHIFT,
+				 DMASTREAM_PATH_PAD) ?:
+	       nla_put_u64_64bit(skb, DMASTREAM_PATH_RECV_HIGH, high << PAGE_SHIFT,
+				 DMASTREAM_PATH_PAD);
+}
+
+/* path->lock held. */
 static int dms_put_path_limits(struct sk_buff *skb, const struct dms_path *path)
 {
 	u32 posted = path->slot_rx.posted - path->slot_rx.received;
@@ -310,7 +335,7 @@ static int dms_put_path_limits(struct sk_buff *skb, const struct dms_path *path)
 	if (nla_put_u32(skb, DMASTREAM_PATH_SLOT_CREDITS,
 			dms_slot_tx_avail(&path->slot_tx)) ||
 	    nla_put_u32(skb, DMASTREAM_PATH_RECV_POSTED, posted) ||
-	    nla_put_u32(skb, DMASTREAM_PATH_RECV_CONFIGURED, path->my_slots) ||
+	    nla_put_u32(skb, DMASTREAM_PATH_RECV_CONFIGURED, dms_depth_posted(&path->depth)) ||
 	    nla_put_u64_64bit(skb, DMASTREAM_PATH_WINDOW_USED, path->window.used,
 			      DMASTREAM_PATH_PAD) ||
 	    nla_put_u64_64bit(skb, DMASTREAM_PATH_WINDOW_LIMIT, path->window.limit,
@@ -323,7 +348,8 @@ static int dms_put_path_limits(struct sk_buff *skb, const struct dms_path *path)
 	return nla_put_u64_64bit(skb, DMASTREAM_PATH_WINDOW_DELAY, path->delay.delay_ns,
 				 DMASTREAM_PATH_PAD) ?:
 	       nla_put_u32(skb, DMASTREAM_PATH_WINDOW_CUTS, path->delay.cuts) ?:
-	       dms_put_path_incast(skb, path->ibdev);
+	       dms_put_path_incast(skb, path->ibdev) ?:
+	       dms_put_path_recv(skb, path);
 }
 
 static int dms_put_path(struct sk_buff *skb, struct dms_path *path, u32 session)

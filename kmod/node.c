@@ -70,7 +70,7 @@ MODULE_PARM_DESC(eager_max, "longest message of a new session that is packed and
 
 unsigned int dms_param_slots = 256;
 module_param_named(slots, dms_param_slots, uint, 0644);
-MODULE_PARM_DESC(slots, "receives posted per queue pair of a new session, 8 to 4096 (default 256)");
+MODULE_PARM_DESC(slots, "most receives posted per queue pair of a new session, 8 to 4096; it begins with slots_floor (default 256)");
 
 unsigned int dms_param_qps = 2;
 module_param_named(qps, dms_param_qps, uint, 0644);

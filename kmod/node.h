@@ -80,7 +80,7 @@ extern unsigned int dms_param_peer_lost_ms;	/* session given up; 0: never */
 extern unsigned int dms_param_handshake_ms;
 extern unsigned int dms_param_session_idle_ms;
 extern unsigned int dms_param_eager_max;
-extern unsigned int dms_param_slots;		/* receives posted per QP */
+extern unsigned int dms_param_slots;		/* most receives posted per QP */
 extern unsigned int dms_param_qps;		/* QPs per peer: bulk lane */
 extern unsigned int dms_param_qps_latency;	/* and latency lane */
 extern unsigned int dms_param_max_embryos;	/* connections in their handshake, per namespace */

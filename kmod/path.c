@@ -12,6 +12,7 @@
 #include "incast.h"
 #include "mux.h"
 #include "proto.h"
+#include "recv.h"
 #include "req.h"
 #include "session.h"
 #include "session_impl.h"
@@ -192,10 +193,9 @@ static int path_alloc_packets(struct dms_path *path)
 {
 	u32 i;
 
-	path->txpkts = kvcalloc(path->slots, sizeof(*path->txpkts), GFP_KERNEL);
+	path->txpkts = kvcalloc(path->nr_txpkts, sizeof(*path->txpkts), GFP_KERNEL);
 	if (!path->txpkts)
 		return -ENOMEM;
-	path->nr_txpkts = path->slots;
 	for (i = 0; i < path->nr_txpkts; i++) {
 		struct dms_txpkt *pkt = &path->txpkts[i];
 
@@ -290,8 +290,8 @@ void dms_path_trim_pulls(struct dms_path *path)
 
 /**
  * dms_path_alloc() - everything that a path will need while it works
- * @path: slots, my_slots, slot_bytes, reads_max, keys_max, seg_pages and ibdev
- *	  are set; called once, before anything can complete
+ * @path: slots, my_slots, nr_txpkts, slot_bytes, reads_max, keys_max, seg_pages and
+ *	  ibdev are set; called once, before anything can complete
  *
  * The data path allocates nothing later on, but for dms_path_get_pull().  What was
  * made is freed with the path, also after a failure.
@@ -757,13 +757,24 @@ static void path_protocol_error(struct dms_path *path, enum dms_rule rule, u8 ty
 	dms_session_kill(path->session, DMASTREAM_ERR_PROTOCOL, rule);
 }
 
-static enum dms_rule path_rx_head(struct dms_path *path, const struct dms_pkt *pkt)
+/* path->lock held: the peer wanted to send, and could not. */
+static void path_grow(struct dms_path *path)
+{
+	u32 n = path->state == DMS_PATH_UP ? dms_recv_grow(path) : 0;
+
+	if (n)
+		path->ops->grow(path, n);
+}
+
+static enum dms_rule path_rx_head(struct dms_path *path, const struct dms_pkt *pkt, bool *post)
 {
 	enum dms_rule rule = DMS_RULE_NONE;
 	u32 before;
 
 	if (pkt->epoch != path->epoch || pkt->lane != path->lane)
 		return DMS_RULE_EPOCH;
+	if (pkt->flags && !path->moves)
+		return DMS_RULE_FLAGS;
 	spin_lock(&path->lock);
 	before = path->slot_tx.limit;
 	path->rx_packets++;
@@ -773,6 +784,9 @@ static enum dms_rule path_rx_head(struct dms_path *path, const struct dms_pkt *p
 		rule = DMS_RULE_CREDIT;
 	if (!rule && before != path->slot_tx.limit)
 		dms_path_kick(path);
+	*post = dms_depth_packet(&path->depth, get_jiffies_64());
+	if (unlikely(pkt->flags & DMS_PF_STALLED) && !rule)
+		path_grow(path);
 	spin_unlock(&path->lock);
 	return rule;
 }
@@ -785,22 +799,23 @@ static enum dms_rule path_rx_head(struct dms_path *path, const struct dms_pkt *p
  * @len: bytes
  *
  * Context: process, one at a time per path.
- * Return: false when the peer broke the protocol.
+ * Return: what to do with its receive.
  */
-bool dms_path_rx(struct dms_path *path, const void *buf, u32 len)
+enum dms_rx_next dms_path_rx(struct dms_path *path, const void *buf, u32 len)
 {
 	struct dms_proto_run run = { .path = path };
 	struct dms_pkt_cursor cur;
 	struct dms_frame frame = {};
 	enum dms_rule rule;
+	bool post = true;
 
 	if (READ_ONCE(path->err_class))
-		return true;
+		return DMS_RX_POST;
 	path->rx_bytes += len;
 	dms_stat_inc(DMS_STAT_RX_PACKETS);
 	rule = dms_wire_pkt_parse(buf, len, &cur);
 	if (!rule)
-		rule = path_rx_head(path, &cur.pkt);
+		rule = path_rx_head(path, &cur.pkt, &post);
 	while (!rule && dms_wire_pkt_next(&cur, &frame)) {
 		dms_stat_inc(DMS_STAT_RX_FRAMES);
 		rule = dms_proto_frame(&run, &frame);
@@ -808,9 +823,9 @@ bool dms_path_rx(struct dms_path *path, const void *buf, u32 len)
 	dms_proto_end(&run);
 	if (rule) {
 		path_protocol_error(path, rule, frame.type);
-		return false;
+		return DMS_RX_BROKEN;
 	}
-	return true;
+	return post ? DMS_RX_POST : DMS_RX_FREE;
 }
 
 /**
@@ -825,6 +840,63 @@ void dms_path_reposted(struct dms_path *path, u32 n)
 	if (dms_slot_rx_owes(&path->slot_rx))
 		dms_path_kick(path);
 	spin_unlock(&path->lock);
+}
+
+/**
+ * dms_path_freed() - receives were not posted again, and their memory is free
+ * @path: any state
+ * @n: how many
+ */
+void dms_path_freed(struct dms_path *path, u32 n)
+{
+	spin_lock(&path->lock);
+	dms_recv_back(path, n);
+	spin_unlock(&path->lock);
+}
+
+/**
+ * dms_path_grown() - answer to ops->grow()
+ * @path: any state
+ * @n: receives that were posted, at most as many as were asked for
+ *
+ * Packets may have consumed some already; but nobody was told of them before this.
+ */
+void dms_path_grown(struct dms_path *path, u32 n)
+{
+	spin_lock(&path->lock);
+	dms_recv_grown(path, n);
+	dms_slot_rx_post(&path->slot_rx, n);
+	if (dms_slot_rx_owes(&path->slot_rx))
+		dms_path_kick(path);
+	spin_unlock(&path->lock);
+}
+
+/**
+ * dms_path_recalled() - the peer wants receives back
+ * @path: its packet is being handled
+ * @until: packets that it should have got in all
+ *
+ * The rest is mux.c's, which sends empty packets when there are no others.
+ *
+ * Return: the rule that was broken, or DMS_RULE_NONE.
+ */
+enum dms_rule dms_path_recalled(struct dms_path *path, u32 until)
+{
+	enum dms_rule rule = DMS_RULE_NONE;
+
+	if (!path->moves)
+		return DMS_RULE_TYPE;
+	spin_lock(&path->lock);
+	if (!dms_depth_until_ok(&path->slot_tx, until)) {
+		rule = DMS_RULE_CREDIT;
+	} else {
+		path->until = until;
+		path->recalled = dms_depth_due(&path->slot_tx, until);
+	}
+	if (path->recalled)
+		dms_path_kick(path);
+	spin_unlock(&path->lock);
+	return rule;
 }
 
 static bool path_has_ready(struct dms_path *path)
@@ -898,7 +970,8 @@ void dms_path_send_done(struct dms_txpkt *pkt, int status)
 	dms_window_put(&path->window, pkt->charge);
 	list_add_tail(&pkt->node, &path->tx_free);
 	/* what may have found no free packet */
-	owes = path->nr_refusals || dms_slot_rx_owes(&path->slot_rx);
+	owes = path->nr_refusals || dms_slot_rx_owes(&path->slot_rx) || path->recall_owed ||
+	       path->recalled;
 	spin_unlock(&path->lock);
 	if (!status && (owes || path_has_ready(path)))
 		dms_path_kick(path);

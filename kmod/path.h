@@ -22,6 +22,7 @@
 
 #include "core/credit.h"
 #include "core/delay.h"
+#include "core/depth.h"
 #include "core/fsm.h"
 #include "core/pick.h"
 #include "core/rate.h"
@@ -54,8 +55,10 @@ struct dms_path {
 	u32				epoch;
 
 	/* Set before UP, constant afterwards. */
-	u32				slots;		/* receives that the peer posts */
-	u32				my_slots;	/* receives that we post */
+	u32				slots;		/* receives that the peer begins with */
+	u32				my_slots;	/* receives that we begin with */
+	u32				my_slots_max;	/* and never more than this */
+	bool				moves;		/* DMS_FEATURE_DEPTH, both sides */
 	u32				slot_bytes;	/* longest packet, both ways */
 	u32				eager_max;
 	u32				reads_max;	/* READs that the peer serves at once */
@@ -74,13 +77,19 @@ struct dms_path {
 	u32				err_detail;
 	struct dms_slot_tx		slot_tx;
 	struct dms_slot_rx		slot_rx;
+	/* ours of the NIC's receives; some of it is ibdev->recv_lock's, see there */
+	struct dms_depth		depth;
+	bool				recall_owed;	/* SLOT_RECALL is to be said */
+	bool				recalled;	/* the peer said it: */
+	u32				until;		/* it wants to have got so many packets */
+	bool				stalled;	/* no credit, since the last packet */
 	struct dms_window		window;
 	struct dms_delay		delay;		/* moves its limit */
 	struct dms_rate			rate;		/* what may be sent in a second */
 	struct dms_txpkt		*txpkts;
 	struct dms_read			*reads;
 	struct dms_key			*keys;
-	u32				nr_txpkts;	/* as many as slots */
+	u32				nr_txpkts;
 	struct list_head		tx_free;
 	struct list_head		reads_free;
 	struct list_head		keys_free;
@@ -138,8 +147,8 @@ bool dms_path_move(struct dms_path *path, enum dms_path_state from,
 /*
  * The transport connected: allocates packets, reads and keys per the members
  * above (the transport calls it before its first receive can complete, when
- * slots, my_slots, slot_bytes, reads_max, keys_max, seg_pages and ibdev are
- * set).  The transport then fills in buf_dma and mr.
+ * slots, my_slots, nr_txpkts, slot_bytes, reads_max, keys_max, seg_pages and ibdev
+ * are set).  The transport then fills in buf_dma and mr.
  */
 int dms_path_alloc(struct dms_path *path);
 /* CONNECTING -> UP; tells the session. */
@@ -187,13 +196,23 @@ void dms_path_kick(struct dms_path *path);	/* by a worker; any lock may be held 
 
 /* ---- what the transport calls; process context, no lock held ---- */
 
+enum dms_rx_next {
+	DMS_RX_BROKEN,		/* the peer broke the protocol, the path was killed */
+	DMS_RX_POST,		/* post the receive again: dms_path_reposted() */
+	DMS_RX_FREE,		/* free it: dms_path_freed() */
+};
+
 /*
- * A packet arrived.  The buffer is the transport's again on return; it then
- * posts it again and says so with dms_path_reposted().  False: the peer broke
- * the protocol, the path was killed.
+ * A packet arrived.  The buffer is the transport's again on return, which says what
+ * to do with it.
  */
-bool dms_path_rx(struct dms_path *path, const void *buf, u32 len);
+enum dms_rx_next dms_path_rx(struct dms_path *path, const void *buf, u32 len);
 void dms_path_reposted(struct dms_path *path, u32 n);
+void dms_path_freed(struct dms_path *path, u32 n);
+/* After ops->grow(), once: so many were posted. */
+void dms_path_grown(struct dms_path *path, u32 n);
+/* SLOT_RECALL came, for proto.c */
+enum dms_rule dms_path_recalled(struct dms_path *path, u32 until);
 /* status: 0 or a negative errno; on an error the path is being killed already */
 void dms_path_send_done(struct dms_txpkt *pkt, int status);
 void dms_path_read_done(struct dms_read *rd, int status);

@@ -191,6 +191,8 @@ enum dms_rule dms_proto_frame(struct dms_proto_run *run, const struct dms_frame 
 		return DMS_RULE_NONE;
 	if (f->type == DMS_F_CONNECT)
 		return connect(run->path, f);
+	if (f->type == DMS_F_SLOT_RECALL)
+		return dms_path_recalled(run->path, f->a);
 	if (f->type >= DMS_F_MAX || !handlers[f->type])
 		return DMS_RULE_TYPE;
 	s = run_stream(run, f->stream);

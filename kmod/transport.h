@@ -92,6 +92,8 @@ struct dms_read {
  *	    answer of its own; a failure kills the path
  * @revoke: a key -> dms_path_revoke_done()
  * @flush_landing: bytes that landed become visible to the CPU; process context
+ * @grow: posts so many receives more, by a work of its own -> dms_path_grown(), unless
+ *	  the path ends before
  * @map_pool: makes a pool usable on this path's device; may sleep
  * @fence: ends it all: after it returns nothing of the peer reaches our memory,
  *	   no callback runs or will run, and every send, read and revoke was
@@ -99,8 +101,8 @@ struct dms_read {
  *	   or an event handler
  * @free: frees what the transport has of the path; after the fence
  *
- * send, read, expose and revoke are called with path->lock held and do not
- * sleep.  Each that returned 0 is answered by exactly one dms_path_*_done()
+ * send, read, expose, revoke and grow are called with path->lock held and do not
+ * sleep.  Each of the first four that returned 0 is answered by exactly one dms_path_*_done()
  * call, from process context, without path->lock; also when the path dies (by
  * the fence at the latest).  An error means that nothing was started; the path
  * is then killed by the caller.
@@ -115,6 +117,7 @@ struct dms_transport_ops {
 	int (*revoke)(struct dms_path *path, struct dms_key *key);
 	void (*flush_landing)(struct dms_path *path, struct dms_landing *l,
 			      u32 at, u32 len);
+	void (*grow)(struct dms_path *path, u32 n);
 	int (*map_pool)(struct dms_path *path, struct dms_pool *pool);
 	void (*fence)(struct dms_path *path);
 	void (*free)(struct dms_path *path);

@@ -35,6 +35,7 @@
 #include "mr.h"
 #include "path.h"
 #include "pool.h"
+#include "recv.h"
 #include "session.h"
 #include "stats.h"
 
@@ -43,6 +44,8 @@
 #define DMS_KEYS_CEIL		4096
 /* Pages of one key: 1 MiB with pages of 4 KiB, and one for what is not aligned. */
 #define DMS_SEG_PAGES		256
+/* Packets that are out at a time; the peer's receives, which move, may be more. */
+#define DMS_TX_PACKETS		64
 /* How long a flushed receive waits for rdma_cm's reason. */
 #define DMS_FLUSH_GRACE		(HZ / 2)
 
@@ -303,6 +306,99 @@ static int dms_rdma_post_recv(struct dms_rdma *tp, struct dms_rdma_rx *rx)
 	return ret;
 }
 
+/* A receive gets a buffer, and is posted: 0 or a negative errno, and it has none. */
+static int dms_rdma_add_recv(struct dms_rdma *tp, struct dms_rdma_rx *rx, gfp_t gfp)
+{
+	struct dms_path *path = tp->path;
+	struct ib_device *dev = path->ibdev->dev;
+	int ret = -ENOMEM;
+
+	rx->buf = alloc_pages_exact(path->slot_bytes, gfp | __GFP_NOWARN);
+	if (!rx->buf)
+		return -ENOMEM;
+	rx->dma = ib_dma_map_single(dev, rx->buf, path->slot_bytes, DMA_FROM_DEVICE);
+	if (ib_dma_mapping_error(dev, rx->dma))
+		goto free;
+	ret = dms_rdma_post_recv(tp, rx);
+	if (ret)
+		goto unmap;
+	return 0;
+
+unmap:
+	ib_dma_unmap_single(dev, rx->dma, path->slot_bytes, DMA_FROM_DEVICE);
+free:
+	free_pages_exact(rx->buf, path->slot_bytes);
+	rx->buf = NULL;
+	return ret;
+}
+
+/* A receive that the queue pair does not have any more. */
+static void dms_rdma_free_recv(struct dms_rdma *tp, struct dms_rdma_rx *rx)
+{
+	ib_dma_unmap_single(tp->path->ibdev->dev, rx->dma, tp->path->slot_bytes, DMA_FROM_DEVICE);
+	free_pages_exact(rx->buf, tp->path->slot_bytes);
+	rx->buf = NULL;
+}
+
+static struct dms_rdma_rx *dms_rdma_pop_idle(struct dms_rdma *tp)
+{
+	struct dms_rdma_rx *rx;
+
+	spin_lock(&tp->rq_lock);
+	rx = tp->rx_idle;
+	if (rx) {
+		tp->rx_idle = rx->next;
+		tp->nr_rx++;
+	}
+	spin_unlock(&tp->rq_lock);
+	return rx;
+}
+
+static void dms_rdma_push_idle(struct dms_rdma *tp, struct dms_rdma_rx *rx)
+{
+	spin_lock(&tp->rq_lock);
+	rx->next = tp->rx_idle;
+	tp->rx_idle = rx;
+	tp->nr_rx--;
+	spin_unlock(&tp->rq_lock);
+}
+
+/* As many as can be had; those that are missing are nobody's fault. */
+static void dms_rdma_more_work(struct work_struct *work)
+{
+	struct dms_rdma *tp = container_of(work, struct dms_rdma, more_work);
+	struct dms_rdma_rx *rx;
+	u32 n, posted;
+
+	spin_lock(&tp->rq_lock);
+	n = tp->rx_more;
+	tp->rx_more = 0;
+	spin_unlock(&tp->rq_lock);
+	for (posted = 0; posted < n; posted++) {
+		rx = dms_rdma_pop_idle(tp);
+		if (!rx)
+			break;
+		if (dms_rdma_add_recv(tp, rx, GFP_KERNEL | __GFP_NORETRY)) {
+			dms_rdma_push_idle(tp, rx);
+			break;
+		}
+	}
+	dms_path_grown(tp->path, posted);
+}
+
+static void dms_rdma_grow(struct dms_path *path, u32 n)
+{
+	struct dms_rdma *tp = dms_rdma_ready(path);
+
+	if (!tp)
+		return;
+	spin_lock(&tp->rq_lock);
+	tp->rx_more = n;
+	/* under the lock with which the fence sets dead, and then cancels it */
+	queue_work(dms_rdma_wq, &tp->more_work);
+	spin_unlock(&tp->rq_lock);
+}
+
 /**
  * dms_rdma_up() - the queue pair is connected
  * @tp: transport
@@ -377,8 +473,17 @@ static void dms_rdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 		return;
 
 	ib_dma_sync_single_for_cpu(dev, rx->dma, wc->byte_len, DMA_FROM_DEVICE);
-	if (!dms_path_rx(path, rx->buf, wc->byte_len))
+	switch (dms_path_rx(path, rx->buf, wc->byte_len)) {
+	case DMS_RX_BROKEN:
 		return;
+	case DMS_RX_FREE:
+		dms_rdma_free_recv(tp, rx);
+		dms_rdma_push_idle(tp, rx);
+		dms_path_freed(path, 1);
+		return;
+	case DMS_RX_POST:
+		break;
+	}
 	ib_dma_sync_single_for_device(dev, rx->dma, wc->byte_len, DMA_FROM_DEVICE);
 	ret = dms_rdma_post_recv(tp, rx);
 	if (!ret)
@@ -465,6 +570,8 @@ struct dms_rdma *dms_rdma_create(struct dms_path *path, bool passive)
 	init_waitqueue_head(&tp->up_wait);
 	INIT_DELAYED_WORK(&tp->limit_work, dms_rdma_limit_work);
 	INIT_DELAYED_WORK(&tp->event_work, dms_rdma_event_work);
+	INIT_DELAYED_WORK(&tp->room_work, dms_cm_room_work);
+	INIT_WORK(&tp->more_work, dms_rdma_more_work);
 	dms_mr_init(tp);
 
 	/*
@@ -502,12 +609,12 @@ void dms_rdma_put(struct dms_rdma *tp)
 
 static u32 dms_rdma_sq_size(const struct dms_path *path)
 {
-	return path->slots + path->reads_max + 2 * path->keys_max + 2;	/* see the top */
+	return path->nr_txpkts + path->reads_max + 2 * path->keys_max + 2;	/* see the top */
 }
 
 static u32 dms_rdma_rq_size(const struct dms_path *path)
 {
-	return path->my_slots + 1;	/* the drain's */
+	return path->my_slots_max + 1;	/* the drain's */
 }
 
 /* What the path is to have, and no more than the device has room for. */
@@ -519,6 +626,9 @@ static int dms_rdma_limits(struct dms_path *path, u32 reads_max)
 
 	path->slots = s->theirs.slots;
 	path->my_slots = s->mine.slots;
+	path->moves = s->mine.features & s->theirs.features & DMS_FEATURE_DEPTH;
+	path->my_slots_max = path->moves ? max(path->my_slots, dms_recv_ceiling()) : path->my_slots;
+	path->nr_txpkts = path->moves ? DMS_TX_PACKETS : path->slots;
 	path->slot_bytes = s->slot_bytes;
 	path->eager_max = s->eager_max;
 	path->reads_max = min(path->ibdev->max_reads, reads_max);
@@ -526,6 +636,8 @@ static int dms_rdma_limits(struct dms_path *path, u32 reads_max)
 	path->seg_pages = min_t(u32, path->ibdev->mr_pages - 1, DMS_SEG_PAGES);
 	if (!path->reads_max)
 		return -EPROTO;
+	if (path->moves && max_wr > 1)
+		path->my_slots_max = max(path->my_slots, min(path->my_slots_max, max_wr - 1));
 
 	/*
 	 * ib_cq_pool_get() would look for ever for a completion queue that is
@@ -533,7 +645,9 @@ static int dms_rdma_limits(struct dms_path *path, u32 reads_max)
 	 */
 	while (dms_rdma_sq_size(path) > max_wr ||
 	       dms_rdma_sq_size(path) + dms_rdma_rq_size(path) > max_cqe) {
-		if (path->keys_max > DMS_KEYS_FLOOR)
+		if (dms_rdma_sq_size(path) <= max_wr && path->my_slots_max > path->my_slots)
+			path->my_slots_max--;
+		else if (path->keys_max > DMS_KEYS_FLOOR)
 			path->keys_max--;
 		else if (path->reads_max > 1)
 			path->reads_max--;
@@ -640,33 +754,44 @@ static int dms_rdma_map_packets(struct dms_rdma *tp)
 static int dms_rdma_post_all(struct dms_rdma *tp)
 {
 	struct dms_path *path = tp->path;
-	struct ib_device *dev = path->ibdev->dev;
 	u32 i;
 	int ret;
 
-	tp->rx = kvcalloc(path->my_slots, sizeof(*tp->rx), GFP_KERNEL);
+	tp->rx = kvcalloc(path->my_slots_max, sizeof(*tp->rx), GFP_KERNEL);
 	if (!tp->rx)
 		return -ENOMEM;
 
+	for (i = path->my_slots_max; i-- > 0; ) {
+		tp->rx[i].cqe.done = dms_rdma_recv_done;
+		tp->rx[i].tp = tp;
+		tp->rx[i].next = tp->rx_idle;
+		tp->rx_idle = &tp->rx[i];
+	}
 	for (i = 0; i < path->my_slots; i++) {
-		struct dms_rdma_rx *rx = &tp->rx[i];
-
-		rx->cqe.done = dms_rdma_recv_done;
-		rx->tp = tp;
-		rx->buf = alloc_pages_exact(path->slot_bytes, GFP_KERNEL | __GFP_NOWARN);
-		if (!rx->buf)
-			return -ENOMEM;
-		rx->dma = ib_dma_map_single(dev, rx->buf, path->slot_bytes, DMA_FROM_DEVICE);
-		if (ib_dma_mapping_error(dev, rx->dma)) {
-			free_pages_exact(rx->buf, path->slot_bytes);
-			return -ENOMEM;
-		}
-		tp->nr_rx++;
-		ret = dms_rdma_post_recv(tp, rx);
+		ret = dms_rdma_add_recv(tp, dms_rdma_pop_idle(tp), GFP_KERNEL);
 		if (ret)
 			return ret;
 	}
 	return 0;
+}
+
+/* The device is found, and keeps; the limits are known. */
+static int dms_rdma_begin(struct dms_rdma *tp, u32 reads_max)
+{
+	struct dms_path *path = tp->path;
+	struct dms_ibdev *d = dms_ibdev_get(tp->id->device);	/* put in dms_rdma_free() */
+	int ret;
+
+	if (!d)
+		return -ENODEV;
+	spin_lock(&path->lock);
+	path->ibdev = d;
+	spin_unlock(&path->lock);
+	ret = dms_ibdev_add_path(d, tp);
+	if (ret)
+		return ret;
+	tp->counted = true;
+	return dms_rdma_limits(path, reads_max);
 }
 
 /**
@@ -678,30 +803,23 @@ static int dms_rdma_post_all(struct dms_rdma *tp)
  * receives.  What was made stays also on an error: the caller kills the path.
  *
  * Context: process, may sleep.
- * Return: 0 or a negative errno; -ENODEV: the device is not used, or going.
+ * Return: 0 or a negative errno; -ENODEV: the device is not used, or going; -EAGAIN:
+ * others have the receives, and were asked to give back: call it again soon.
  */
 int dms_rdma_setup(struct dms_rdma *tp, u32 reads_max)
 {
 	struct dms_path *path = tp->path;
-	struct dms_ibdev *d;
 	int ret;
 
 	lockdep_assert_held(&tp->setup_lock);
 
-	d = dms_ibdev_get(tp->id->device);	/* put in dms_rdma_free() */
-	if (!d)
-		return -ENODEV;
-	spin_lock(&path->lock);
-	path->ibdev = d;
-	spin_unlock(&path->lock);
-	ret = dms_ibdev_add_path(d, tp);
+	ret = tp->counted ? 0 : dms_rdma_begin(tp, reads_max);
 	if (ret)
 		return ret;
-	tp->counted = true;
-
-	ret = dms_rdma_limits(path, reads_max);
+	ret = dms_recv_join(path);
 	if (ret)
 		return ret;
+	tp->joined = true;
 	ret = dms_rdma_make_qp(tp);
 	if (ret)
 		return ret;
@@ -778,12 +896,11 @@ static void dms_rdma_free_buffers(struct dms_rdma *tp)
 	for (i = 0; i < tp->nr_tx_mapped; i++)
 		ib_dma_unmap_single(path->ibdev->dev, path->txpkts[i].buf_dma,
 				    path->txpkts[i].buf_size, DMA_TO_DEVICE);
-	for (i = 0; i < tp->nr_rx; i++) {
-		ib_dma_unmap_single(path->ibdev->dev, tp->rx[i].dma, path->slot_bytes,
-				    DMA_FROM_DEVICE);
-		free_pages_exact(tp->rx[i].buf, path->slot_bytes);
-	}
+	for (i = 0; tp->rx && i < path->my_slots_max; i++)
+		if (tp->rx[i].buf)
+			dms_rdma_free_recv(tp, &tp->rx[i]);
 	tp->nr_rx = 0;
+	tp->rx_idle = NULL;
 	kvfree(tp->rx);
 	tp->rx = NULL;
 }
@@ -813,12 +930,17 @@ static void dms_rdma_fence(struct dms_path *path)
 	if (tp->asked)
 		rdma_disconnect(tp->id);
 	dms_rdma_end_qp(tp);
+	cancel_delayed_work_sync(&tp->room_work);
+	cancel_work_sync(&tp->more_work);
 	cancel_delayed_work_sync(&tp->limit_work);
 	cancel_delayed_work_sync(&tp->event_work);
 
 	/* 3. no key opens anything any more; only now is their memory free */
 	dms_mr_destroy(tp);
 	dms_rdma_free_buffers(tp);
+	if (tp->joined)
+		dms_recv_leave(path);
+	tp->joined = false;
 	if (tp->pd)
 		ib_dealloc_pd(tp->pd);
 	if (tp->cq && tp->own_cq)
@@ -862,6 +984,7 @@ const struct dms_transport_ops dms_rdma_ops = {
 	.expose		= dms_mr_expose,
 	.revoke		= dms_mr_revoke,
 	.flush_landing	= dms_rdma_flush_landing,
+	.grow		= dms_rdma_grow,
 	.map_pool	= dms_rdma_map_pool,
 	.fence		= dms_rdma_fence,
 	.free		= dms_rdma_free,

@@ -31,8 +31,9 @@ struct scatterlist;
 struct dms_rdma_rx {
 	struct ib_cqe		cqe;
 	struct dms_rdma		*tp;
-	void			*buf;
+	void			*buf;		/* NULL: not in use */
 	u64			dma;
+	struct dms_rdma_rx	*next;		/* then, tp->rx_idle */
 };
 
 struct dms_rdma {
@@ -62,11 +63,17 @@ struct dms_rdma {
 	u32			nr_tx_mapped;
 	u32			nr_reads;	/* of path->reads, before the answer lowered it */
 	u32			nr_keys;	/* of path->keys that have a region */
-	struct dms_rdma_rx	*rx;
-	u32			nr_rx;		/* of them mapped */
+	struct dms_rdma_rx	*rx;		/* my_slots_max of them */
+	bool			joined;		/* dms_recv_join() */
+	u8			serves, makes;	/* what a request said: READs at once */
+	u16			peer_slots_max;	/* likewise: most receives */
+	u32			room_tries;	/* room_work */
 
-	/* rq_lock: posting receives.  Process context, innermost. */
+	/* rq_lock: posting receives, and the next three.  Process context, innermost. */
 	spinlock_t		rq_lock;
+	struct dms_rdma_rx	*rx_idle;
+	u32			nr_rx;		/* that have a buffer */
+	u32			rx_more;	/* that more_work is to post in addition */
 
 	/* mr.c: scratch of an expose, path->lock; regions that are to be replaced */
 	u32			key_pages;	/* of one region */
@@ -81,6 +88,8 @@ struct dms_rdma {
 	wait_queue_head_t	up_wait;
 
 	struct delayed_work	limit_work;	/* connecting takes too long */
+	struct delayed_work	room_work;	/* connects, when the NIC had no receives */
+	struct work_struct	more_work;	/* posts more receives */
 	struct delayed_work	event_work;	/* kills the path, with event_status */
 	u32			event_status;	/* enum ib_wc_status */
 };
@@ -94,6 +103,8 @@ struct dms_rdma *dms_rdma_create(struct dms_path *path, bool passive);
 void dms_rdma_put(struct dms_rdma *tp);
 int dms_rdma_setup(struct dms_rdma *tp, u32 reads_max);
 void dms_rdma_up(struct dms_rdma *tp);
+/* cm.c's: see room_work */
+void dms_cm_room_work(struct work_struct *work);
 
 /* for mr.c; path->lock held */
 struct dms_rdma *dms_rdma_ready(struct dms_path *path);

@@ -16,7 +16,7 @@
 struct ctl_nl;
 
 /* dmsctl_nl.c: requests to the family; 0 or -errno */
-#define CTL_ATTR_MAX	32
+#define CTL_ATTR_MAX	64
 
 /* one message: attributes by number, NULL where there is none */
 typedef void (*ctl_msg_fn)(const struct nlattr *const *attr, void *arg);

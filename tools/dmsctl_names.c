@@ -57,6 +57,11 @@ static const struct name counters[] = {
 	[DMASTREAM_CTR_POLL_SLEEPS] = { "poll_sleeps", "polling threads went to sleep" },
 	[DMASTREAM_CTR_INCAST_WAITS] = { "incast_waits", "a pull found the incast budget spent" },
 	[DMASTREAM_CTR_RATE_WAITS] = { "rate_waits", "a stream found its lane's rate limit spent" },
+	[DMASTREAM_CTR_RECV_GROWN] = { "recv_grown", "receives posted above a path's floor" },
+	[DMASTREAM_CTR_RECV_RECALLED] = { "recv_recalled", "receives asked back for other paths" },
+	[DMASTREAM_CTR_RECV_RETURNED] = { "recv_returned", "of these, that came back" },
+	[DMASTREAM_CTR_RECV_EMPTIES] = { "recv_empties", "empty packets that gave receives back" },
+	[DMASTREAM_CTR_RECV_WAITS] = { "recv_waits", "a path found the receives of the NIC taken" },
 	[DMASTREAM_CTR_POLL_WAKES] = { "poll_wakes", "polling threads woken by a system call" },
 };
 

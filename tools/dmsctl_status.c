@@ -243,6 +243,12 @@ static void path_json(const struct nlattr *const *a)
 	out_u64("slot_credits", ctl_u32(a[DMASTREAM_PATH_SLOT_CREDITS]));
 	out_u64("recv_posted", ctl_u32(a[DMASTREAM_PATH_RECV_POSTED]));
 	out_u64("recv_configured", ctl_u32(a[DMASTREAM_PATH_RECV_CONFIGURED]));
+	out_u64("recv_floor", ctl_u32(a[DMASTREAM_PATH_RECV_FLOOR]));
+	out_u64("recv_ceiling", ctl_u32(a[DMASTREAM_PATH_RECV_CEILING]));
+	out_u64("recv_asked", ctl_u32(a[DMASTREAM_PATH_RECV_ASKED]));
+	out_u64("recv_limit", ctl_u64(a[DMASTREAM_PATH_RECV_LIMIT]));
+	out_u64("recv_used", ctl_u64(a[DMASTREAM_PATH_RECV_USED]));
+	out_u64("recv_high", ctl_u64(a[DMASTREAM_PATH_RECV_HIGH]));
 	out_u64("window_used", ctl_u64(a[DMASTREAM_PATH_WINDOW_USED]));
 	out_u64("window_limit", ctl_u64(a[DMASTREAM_PATH_WINDOW_LIMIT]));
 	out_u64("window_delay_ns", ctl_u64(a[DMASTREAM_PATH_WINDOW_DELAY]));

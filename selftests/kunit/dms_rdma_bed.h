@@ -10,6 +10,8 @@
 /* upcalls */
 #define dms_path_rx		dms_t_path_rx
 #define dms_path_reposted	dms_t_path_reposted
+#define dms_path_freed		dms_t_path_freed
+#define dms_path_grown		dms_t_path_grown
 #define dms_path_send_done	dms_t_path_send_done
 #define dms_path_read_done	dms_t_path_read_done
 #define dms_path_revoke_done	dms_t_path_revoke_done
@@ -37,6 +39,7 @@
 #define dms_mr_answer		dms_t_mr_answer
 #define dms_mr_expose		dms_t_mr_expose
 #define dms_mr_revoke		dms_t_mr_revoke
+#define dms_cm_room_work	dms_t_cm_room_work
 #define dms_cm_listen		dms_t_cm_listen
 #define dms_cm_unlisten		dms_t_cm_unlisten
 #define dms_cm_flush		dms_t_cm_flush
@@ -127,6 +130,7 @@ struct t_end {
 	wait_queue_head_t	wq;
 	bool			used;
 	atomic_t		rx, bad_rx, reposted;
+	atomic_t		to_free, freed, grown;	/* receives that are not posted again */
 	/* posted, answered with 0, answered with an error */
 	atomic_t		sends, sent, unsent;
 	atomic_t		reads, read, unread;
@@ -158,7 +162,7 @@ static struct t_end *t_of(struct dms_path *path)
 /* ---- upcalls ---- */
 
 /* A packet of the tests is its length in bytes, and then that in every byte. */
-bool dms_path_rx(struct dms_path *path, const void *buf, u32 len)
+enum dms_rx_next dms_path_rx(struct dms_path *path, const void *buf, u32 len)
 {
 	struct t_end *e = t_of(path);
 	const u8 *p = buf;
@@ -167,7 +171,19 @@ bool dms_path_rx(struct dms_path *path, const void *buf, u32 len)
 	    (len > 4 && memchr_inv(p + 4, (u8)len, len - 4)))
 		atomic_inc(&e->bad_rx);
 	atomic_inc(&e->rx);
-	return true;
+	return atomic_dec_if_positive(&e->to_free) >= 0 ? DMS_RX_FREE : DMS_RX_POST;
+}
+
+void dms_path_freed(struct dms_path *path, u32 n)
+{
+	atomic_add(n, &t_of(path)->freed);
+	wake_up_all(&t_of(path)->wq);
+}
+
+void dms_path_grown(struct dms_path *path, u32 n)
+{
+	atomic_add(n, &t_of(path)->grown);
+	wake_up_all(&t_of(path)->wq);
 }
 
 void dms_path_reposted(struct dms_path *path, u32 n)

@@ -29,6 +29,7 @@
 #include "path.h"
 #include "pool.h"
 #include "proto.h"
+#include "recv.h"
 #include "ring.h"
 #include "session.h"
 #include "stats.h"
@@ -191,6 +192,13 @@ static void t_op_free(struct dms_path *path)
 {
 }
 
+static u32 t_more;		/* receives that a path asked for */
+
+static void t_op_grow(struct dms_path *path, u32 n)
+{
+	t_more += n;
+}
+
 static const struct dms_transport_ops t_ops = {
 	.name		= "test",
 	.send		= t_op_send,
@@ -198,6 +206,7 @@ static const struct dms_transport_ops t_ops = {
 	.expose		= t_op_expose,
 	.revoke		= t_op_revoke,
 	.flush_landing	= t_op_flush,
+	.grow		= t_op_grow,
 	.map_pool	= t_op_map,
 	.fence		= t_op_fence,
 	.free		= t_op_free,
@@ -287,6 +296,18 @@ static void t_works(void)
 		flush_workqueue(dms_wq);
 }
 
+/* A packet arrives; the transport does what it is told to. */
+static enum dms_rx_next t_arrives(struct dms_path *path, const void *buf, u32 len)
+{
+	enum dms_rx_next next = dms_path_rx(path, buf, len);
+
+	if (next == DMS_RX_POST)
+		dms_path_reposted(path, 1);
+	else if (next == DMS_RX_FREE)
+		dms_path_freed(path, 1);
+	return next;
+}
+
 /* What is on its way arrives, or is lost (@to NULL); how many packets. */
 static u32 t_carry(struct t_end *from, struct t_end *to)
 {
@@ -295,8 +316,8 @@ static u32 t_carry(struct t_end *from, struct t_end *to)
 
 	while ((p = t_pop_out(from))) {
 		n++;
-		if (to && dms_path_rx(to->path, p->buf, p->len))
-			dms_path_reposted(to->path, 1);
+		if (to)
+			t_arrives(to->path, p->buf, p->len);
 		t_pkt_left(from, p);
 	}
 	t_answer(from, 0);
@@ -481,6 +502,8 @@ static void t_path_new(struct kunit *test, struct t_end *e, u32 keys)
 	path->ibdev = &t_dev;
 	path->slots = T_SLOTS;
 	path->my_slots = T_SLOTS;
+	path->my_slots_max = T_SLOTS;
+	path->nr_txpkts = T_SLOTS;
 	path->slot_bytes = T_SLOT_BYTES;
 	path->eager_max = T_EAGER;
 	path->reads_max = T_READS;
@@ -621,6 +644,7 @@ static void t_dev_begin(void)
 	mutex_init(&t_dev.maps_lock);
 	INIT_LIST_HEAD(&t_dev.maps);
 	dms_incast_init(&t_dev, 64 << 20);
+	dms_recv_init(&t_dev);
 }
 
 static int t_suite_init(struct kunit_suite *suite)

@@ -107,7 +107,7 @@ enum dmastream_nl_path {
 	DMASTREAM_PATH_STATE		= 8,	/* u32: enum dmastream_nl_path_state */
 	DMASTREAM_PATH_SLOT_CREDITS	= 9,	/* u32: packets that may be sent now */
 	DMASTREAM_PATH_RECV_POSTED	= 10,	/* u32 */
-	DMASTREAM_PATH_RECV_CONFIGURED	= 11,	/* u32 */
+	DMASTREAM_PATH_RECV_CONFIGURED	= 11,	/* u32: that should be, now */
 	DMASTREAM_PATH_WINDOW_USED	= 12,	/* u64: bytes */
 	DMASTREAM_PATH_WINDOW_LIMIT	= 13,	/* u64: bytes */
 	DMASTREAM_PATH_KEYS_USED	= 14,	/* u32: memory regions that the peer may read */
@@ -125,6 +125,12 @@ enum dmastream_nl_path {
 	DMASTREAM_PATH_INCAST_HIGH	= 26,	/* u64: the most that it ever was */
 	DMASTREAM_PATH_DSCP		= 27,	/* u32: of its packets, once it is connected */
 	DMASTREAM_PATH_RATE		= 28,	/* u64: kbit/s that it may send, when there is a limit */
+	DMASTREAM_PATH_RECV_FLOOR	= 29,	/* u32: receives that it always has */
+	DMASTREAM_PATH_RECV_CEILING	= 30,	/* u32: the most that it ever has */
+	DMASTREAM_PATH_RECV_ASKED	= 31,	/* u32: of those posted, asked back */
+	DMASTREAM_PATH_RECV_LIMIT	= 32,	/* u64: bytes, budget of the device for receives */
+	DMASTREAM_PATH_RECV_USED	= 33,	/* u64: bytes, over all paths of the device */
+	DMASTREAM_PATH_RECV_HIGH	= 34,	/* u64: the most that it ever was */
 	DMASTREAM_PATH_END
 };
 
@@ -218,6 +224,11 @@ enum dmastream_counter {
 	DMASTREAM_CTR_POLL_WAKES	= 43,	/* polling threads that ENTER woke */
 	DMASTREAM_CTR_INCAST_WAITS	= 44,	/* pulls that found the incast budget spent */
 	DMASTREAM_CTR_RATE_WAITS	= 45,	/* a stream found the rate limit of its lane spent */
+	DMASTREAM_CTR_RECV_GROWN	= 46,	/* receives posted above a path's floor */
+	DMASTREAM_CTR_RECV_RECALLED	= 47,	/* receives asked back, for others */
+	DMASTREAM_CTR_RECV_RETURNED	= 48,	/* of these, that came back */
+	DMASTREAM_CTR_RECV_EMPTIES	= 49,	/* empty packets sent, to give receives back */
+	DMASTREAM_CTR_RECV_WAITS	= 50,	/* a path could not grow: others have the receives */
 	DMASTREAM_CTR_END
 };
 
