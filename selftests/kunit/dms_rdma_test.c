@@ -64,6 +64,153 @@ out:
 	t_pair_free(test, &p);
 }
 
+static void t_dial_fails(struct kunit *test, struct t_end *e, u32 err_class, u32 err_detail);
+
+/* A pair whose receives move. */
+static void t_moving_pair(struct kunit *test, struct t_pair *p)
+{
+	u8 cookie = get_random_u32() | 1;
+
+	p->a = t_end_new(test, cookie);
+	p->b = t_end_new(test, cookie);
+	p->a->session.mine.features = DMS_FEATURE_DEPTH;
+	p->a->session.theirs.features = DMS_FEATURE_DEPTH;
+	p->b->session.mine.features = DMS_FEATURE_DEPTH;
+	p->b->session.theirs.features = DMS_FEATURE_DEPTH;
+	WRITE_ONCE(t_acceptor, p->b);
+	KUNIT_EXPECT_EQ(test, t_dial(p->a, T_PORT), 0);
+}
+
+/* Receives are posted in addition, consumed and freed; with as much traffic as before. */
+static void t_depth(struct kunit *test)
+{
+	const int more = 40, count = 400;
+	struct dms_rdma *tp;
+	struct t_pair p;
+	int n = 0;
+
+	t_moving_pair(test, &p);
+	if (!t_pair_up(test, &p))
+		goto out;
+	tp = p.b->path.priv;
+	KUNIT_EXPECT_TRUE(test, p.a->path.moves && p.b->path.moves);
+	KUNIT_EXPECT_EQ(test, p.b->path.my_slots_max, dms_recv_ceiling());
+	KUNIT_EXPECT_EQ(test, p.a->path.slot_tx.depth, dms_recv_ceiling());
+	KUNIT_EXPECT_EQ(test, p.b->path.slot_tx.depth, dms_recv_ceiling());
+	KUNIT_EXPECT_EQ(test, tp->nr_rx, (u32)T_SLOTS);
+	spin_lock(&p.b->path.lock);
+	dms_rdma_ops.grow(&p.b->path, more);
+	spin_unlock(&p.b->path.lock);
+	t_wait(test, p.b, atomic_read(&p.b->grown) == more);
+	KUNIT_EXPECT_EQ(test, tp->nr_rx, (u32)T_SLOTS + more);
+	atomic_set(&p.b->to_free, more);
+	while (n < count && !p.a->path.err_class && !p.b->path.err_class) {
+		if (!t_send(p.a, p.b, 1000))
+			n++;
+		else
+			usleep_range(50, 200);
+	}
+	t_wait(test, p.b, atomic_read(&p.b->reposted) == count - more);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p.b->freed), more);
+	KUNIT_EXPECT_EQ(test, tp->nr_rx, (u32)T_SLOTS);
+	/* more than there can be: as many as fit */
+	atomic_set(&p.b->grown, 0);
+	spin_lock(&p.b->path.lock);
+	dms_rdma_ops.grow(&p.b->path, 100000);
+	spin_unlock(&p.b->path.lock);
+	t_wait(test, p.b, atomic_read(&p.b->grown) ==
+	       (int)(p.b->path.my_slots_max - T_SLOTS));
+	t_expect_alive(test, p.a);
+	t_expect_alive(test, p.b);
+out:
+	t_pair_free(test, &p);
+}
+
+/* A peer with the feature that tells no ceiling, and one without that does. */
+static void t_depth_unsaid(struct kunit *test)
+{
+	struct t_end *a, *b;
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		a = t_end_new(test, 1);
+		b = t_end_new(test, 1);
+		b->session.mine.features = DMS_FEATURE_DEPTH;
+		b->session.theirs.features = i ? 0 : DMS_FEATURE_DEPTH;
+		a->session.mine.features = DMS_FEATURE_DEPTH;
+		a->session.theirs.features = i ? DMS_FEATURE_DEPTH : 0;
+		WRITE_ONCE(t_acceptor, b);
+		KUNIT_EXPECT_EQ(test, t_dial(a, T_PORT), 0);
+		t_dial_fails(test, a, DMASTREAM_ERR_REFUSED, DMASTREAM_REFUSED_MALFORMED);
+		WRITE_ONCE(t_acceptor, NULL);
+		t_end_free(test, b);
+	}
+}
+
+/* The floors have to fit the budget: the one too many is refused, and hears why. */
+static void t_depth_refused(struct kunit *test)
+{
+	u32 budget = t_ibdev->recv.budget;
+	u32 one = T_SLOTS * DIV_ROUND_UP(T_SLOT_BYTES, PAGE_SIZE);
+	struct t_end *a, *b;
+	struct t_pair p;
+
+	if (t_pair_new(test, &p)) {
+		KUNIT_EXPECT_EQ(test, t_ibdev->recv.floors, 2 * one);
+		/* room for the dialler's end, not for the other one */
+		t_ibdev->recv.budget = 4 * one - 1;
+		a = t_end_new(test, 1);
+		b = t_end_new(test, 1);
+		WRITE_ONCE(t_acceptor, b);
+		KUNIT_EXPECT_EQ(test, t_dial(a, T_PORT), 0);
+		t_dial_fails(test, a, DMASTREAM_ERR_REFUSED, DMASTREAM_REFUSED_MEMORY);
+		t_end_free(test, b);
+		/* and not even for that */
+		t_ibdev->recv.budget = 3 * one - 1;
+		a = t_end_new(test, 1);
+		KUNIT_EXPECT_EQ(test, t_dial(a, T_PORT), 0);
+		t_dial_fails(test, a, DMASTREAM_ERR_DEVICE, ENOBUFS);
+		t_expect_alive(test, p.a);
+		t_expect_alive(test, p.b);
+	}
+	t_pair_free(test, &p);
+	t_ibdev->recv.budget = budget;
+	KUNIT_EXPECT_EQ(test, t_ibdev->recv.floors, 0U);
+}
+
+/* All is taken at the moment: both sides wait until it comes back. */
+static void t_depth_wait(struct kunit *test)
+{
+	struct t_pair p;
+	u32 above;
+
+	spin_lock(&t_ibdev->recv_lock);
+	above = dms_depth_free(&t_ibdev->recv);
+	t_ibdev->recv.above += above;
+	spin_unlock(&t_ibdev->recv_lock);
+	t_pair_dial(test, &p);
+	msleep(150);
+	KUNIT_EXPECT_FALSE(test, completion_done(&p.a->up));
+	KUNIT_EXPECT_EQ(test, t_ibdev->recv.floors, 0U);
+	t_expect_alive(test, p.a);
+	spin_lock(&t_ibdev->recv_lock);
+	t_ibdev->recv.above -= above;
+	spin_unlock(&t_ibdev->recv_lock);
+	t_pair_up(test, &p);
+	t_pair_free(test, &p);
+
+	/* killed while it waits */
+	spin_lock(&t_ibdev->recv_lock);
+	t_ibdev->recv.above += above;
+	spin_unlock(&t_ibdev->recv_lock);
+	t_pair_dial(test, &p);
+	msleep(50);
+	t_pair_free(test, &p);
+	spin_lock(&t_ibdev->recv_lock);
+	t_ibdev->recv.above -= above;
+	spin_unlock(&t_ibdev->recv_lock);
+}
+
 static void t_pull_one(struct kunit *test, struct t_pair *p, u64 off, u32 len, u64 to)
 {
 	int read = atomic_read(&p->a->read);
@@ -824,6 +971,10 @@ static struct kunit_case t_cases[] = {
 	KUNIT_CASE(t_post_fails),
 	KUNIT_CASE(t_allocations_fail),
 	KUNIT_CASE(t_client_goes),
+	KUNIT_CASE(t_depth),
+	KUNIT_CASE(t_depth_unsaid),
+	KUNIT_CASE(t_depth_refused),
+	KUNIT_CASE(t_depth_wait),
 	KUNIT_CASE(t_device_goes),
 	{}
 };
