@@ -28,6 +28,7 @@
 #include "stats.h"
 #include "stream.h"
 #include "stream_impl.h"
+#include "wq.h"
 
 /**
  * dms_mux_ready() - have a stream served
@@ -51,6 +52,101 @@ void dms_mux_ready(struct dms_stream *stream)
 		dms_stream_get(stream);	/* put in dms_mux_serve() */
 		list_add_tail(&stream->ready_node, &path->ready);
 	}
+	spin_unlock(&path->ready_lock);
+}
+
+/* Under ready_lock, with ready_over not set, so that the end of the path can cancel it. */
+static void mux_queue_ack_work(struct dms_path *path)
+{
+	dms_path_get(path);		/* put in path_ack_work() */
+	if (!queue_delayed_work(dms_wq, &path->ack_work, path->ack_delay))
+		dms_path_put(path);	/* not the last: the caller has one */
+}
+
+/**
+ * dms_mux_put_off() - the stream owes an acknowledgement that may wait
+ * @stream: with a path; nothing else is to be sent of it
+ *
+ * It goes with whatever the path sends next.  If that is nothing, ack_work sends it.
+ * Context: process, no lock held.
+ */
+void dms_mux_put_off(struct dms_stream *stream)
+{
+	struct dms_path *path = stream->path;
+
+	dms_stat_inc(DMS_STAT_ACKS_DELAYED);
+	spin_lock(&path->ready_lock);
+	if (path->ready_over)
+		goto out;
+	stream->put_off_at = jiffies;
+	if (list_empty(&stream->put_off_node)) {
+		dms_stream_get(stream);	/* put in mux_acks_ride() or dms_mux_acks_late() */
+		list_add_tail(&stream->put_off_node, &path->put_off);
+	}
+	/* one that is pending asks for ready_lock later than this, and finds it */
+	if (!delayed_work_pending(&path->ack_work))
+		mux_queue_ack_work(path);
+out:
+	spin_unlock(&path->ready_lock);
+}
+
+/*
+ * From put_off to ready, with the reference; ready_lock is held.  One that has sent
+ * its acknowledgement meanwhile goes: nobody took it off then.  Who owes one again
+ * has ctl set before it asks for ready_lock, and so is seen here, or comes after.
+ */
+static bool mux_put_on(struct dms_path *path, struct dms_stream *s)
+{
+	list_del_init(&s->put_off_node);
+	if (s->ready || !(READ_ONCE(s->ctl) & DMS_CTL_UPDATE)) {
+		dms_stream_put(s);	/* of dms_mux_put_off() */
+		return false;
+	}
+	s->ready = true;
+	list_add_tail(&s->ready_node, &path->ready);
+	return true;
+}
+
+/* A packet leaves: what was put off goes with it.  False: nothing was. */
+static bool mux_acks_ride(struct dms_path *path)
+{
+	struct dms_stream *s, *tmp;
+	bool any = false;
+
+	/* one that is put on just now has its timer */
+	if (list_empty_careful(&path->put_off))
+		return false;
+	spin_lock(&path->ready_lock);
+	list_for_each_entry_safe(s, tmp, &path->put_off, put_off_node)
+		any |= mux_put_on(path, s);
+	spin_unlock(&path->ready_lock);
+	return any;
+}
+
+/**
+ * dms_mux_acks_late() - no packet came that they could go with
+ * @path: path->lock is held; its pump follows
+ *
+ * Context: process.
+ */
+void dms_mux_acks_late(struct dms_path *path)
+{
+	struct dms_stream *s, *tmp;
+	bool more = false;
+
+	spin_lock(&path->ready_lock);
+	list_for_each_entry_safe(s, tmp, &path->put_off, put_off_node) {
+		if (time_before(jiffies, s->put_off_at + path->ack_delay)) {
+			more = true;
+			continue;
+		}
+		if (mux_put_on(path, s)) {
+			WRITE_ONCE(s->ack_is_late, true);
+			dms_stat_inc(DMS_STAT_ACKS_LATE);
+		}
+	}
+	if (more && !path->ready_over)
+		mux_queue_ack_work(path);
 	spin_unlock(&path->ready_lock);
 }
 
@@ -143,9 +239,38 @@ static bool build_open(struct dms_build *b, bool update_only)
 	b->pkt = pkt;
 	b->frames = 0;
 	b->msgs = 0;
+	b->acks = 0;
 	b->body = 0;
 	b->copied = 0;
 	return true;
+}
+
+/*
+ * Does the packet ask for a completion?  Besides every so often it must when somebody
+ * waits, or may come to wait, for what completions give back, since it may be the
+ * last for long: pages of a process; a packet, of which none is left; room in the
+ * window (for those who come later: dms_path_charge()); or when the peer owes us the
+ * next credit, so that quiet packets are only the last while another can follow.
+ */
+static void build_signal(struct dms_path *path, struct dms_txpkt *pkt)
+{
+	bool must = pkt->nr_req || list_empty(&path->tx_free) ||
+		    (path->sched.nr && dms_window_shut(&path->window)) ||
+		    !dms_slot_tx_data_ok(&path->slot_tx) || path->sweep;
+
+	pkt->signal = dms_signal_next(&path->signal, must);
+	if (pkt->signal) {
+		pkt->charge += path->quiet_charge;
+		pkt->before_bytes = path->quiet_bytes;
+		path->quiet_charge = 0;
+		path->quiet_bytes = 0;
+		path->sweep = false;
+	} else {
+		path->quiet_charge += pkt->charge;
+		path->quiet_bytes += pkt->bytes;
+		pkt->charge = 0;
+		dms_stat_inc(DMS_STAT_TX_UNSIGNALLED);
+	}
 }
 
 static void build_flush(struct dms_build *b, bool update)
@@ -178,6 +303,7 @@ static void build_flush(struct dms_build *b, bool update)
 
 	dms_slot_tx_take(&path->slot_tx);
 	dms_path_posts(path);
+	build_signal(path, pkt);
 	path->tx_out++;
 	path->tx_packets++;
 	path->tx_bytes += pkt->bytes;
@@ -187,6 +313,8 @@ static void build_flush(struct dms_build *b, bool update)
 	dms_stat_inc(DMS_STAT_TX_PACKETS);
 	if (b->frames > 1)
 		dms_stat_add(DMS_STAT_TX_PACKED, b->msgs);
+	if (b->frames && b->frames == b->acks)
+		dms_stat_inc(DMS_STAT_ACKS_ALONE);
 	pkt->posted_ns = ktime_get_ns();
 	if (path->ops->send(path, pkt)) {
 		/* Not started, so nobody else gives it back. */
@@ -238,6 +366,7 @@ void dms_build_frame(struct dms_build *b, const struct dms_frame *f)
 	dms_wire_frame_put(at, f);
 	b->frames++;
 	b->msgs += f->type == DMS_F_DATA;
+	b->acks += f->type == DMS_F_UPDATE;
 	dms_stat_inc(DMS_STAT_TX_FRAMES);
 }
 
@@ -429,6 +558,32 @@ static bool mux_serve(struct dms_build *b, struct dms_stream *s)
 	}
 }
 
+/* Until nothing is ready; false when nothing more can go out now. */
+static bool mux_serve_ready(struct dms_build *b)
+{
+	struct dms_stream *s;
+
+	while (!b->failed) {
+		s = mux_pop(b->path);
+		if (!s)
+			return true;
+		if (!mux_serve(b, s))
+			return false;
+	}
+	return false;
+}
+
+/* The last packets are quiet, and it is time to hear of them. */
+static void mux_sweep(struct dms_build *b)
+{
+	struct dms_frame f = { .type = DMS_F_NOP };
+
+	if (!b->path->signal.quiet)
+		b->path->sweep = false;
+	else if (!b->pkt && dms_build_room(b, 0, 0))
+		dms_build_frame(b, &f);
+}
+
 /**
  * dms_mux_run() - serve what is ready
  * @path: path->lock is held; does nothing unless it is UP
@@ -439,22 +594,23 @@ static bool mux_serve(struct dms_build *b, struct dms_stream *s)
 void dms_mux_run(struct dms_path *path)
 {
 	struct dms_build b = { .path = path };
-	bool stalled = false;
-	struct dms_stream *s;
+	bool stalled;
 
 	if (path->state != DMS_PATH_UP)
 		return;
 	mux_refusals(&b);
 	if (unlikely(path->recall_owed))
 		mux_recall(&b);
-	while (!b.failed && !stalled) {
-		s = mux_pop(path);
-		if (!s)
-			break;
-		stalled = !mux_serve(&b, s);
-	}
-	if (!stalled)
+	do {
+		stalled = !mux_serve_ready(&b);
+	} while (!stalled && b.pkt && mux_acks_ride(path));
+	if (!stalled) {
 		mux_turns(&b);
+		if (b.pkt && mux_acks_ride(path))
+			mux_serve_ready(&b);
+	}
+	if (path->sweep)
+		mux_sweep(&b);
 	build_flush(&b, false);
 	if (unlikely(path->recalled))
 		mux_empties(&b);

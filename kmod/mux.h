@@ -44,6 +44,7 @@ struct dms_build {
 	struct dms_txpkt	*pkt;
 	u32			frames;
 	u32			msgs;		/* DATA frames among them */
+	u32			acks;		/* UPDATE frames among them */
 	u32			body;		/* bytes of bodies so far */
 	u32			copied;		/* bytes of the copy area in use */
 	bool			failed;		/* the transport refused: the path dies */
@@ -69,6 +70,10 @@ bool dms_mux_begin(struct dms_path *path, struct dms_stream *s, bool idle);
 void dms_mux_wait(struct dms_path *path, struct dms_stream *s, bool again);
 /* Puts the stream at the end of its path's ready list, once.  Any lock may be held. */
 void dms_mux_ready(struct dms_stream *stream);
+/* Its acknowledgement goes with the path's next packet, or when ack_work finds it late. */
+void dms_mux_put_off(struct dms_stream *stream);
+/* Those that are late are ready; path->lock held, and dms_mux_run() follows. */
+void dms_mux_acks_late(struct dms_path *path);
 /* Serves the ready streams until nothing is left or nothing can go out; path->lock held. */
 void dms_mux_run(struct dms_path *path);
 

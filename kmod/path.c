@@ -54,11 +54,16 @@ static unsigned int dms_param_hold_ms = 10;
 module_param_named(hold_ms, dms_param_hold_ms, uint, 0644);
 MODULE_PARM_DESC(hold_ms, "a pull that waits for landing buffers longer than this gives its keys back, in ms (default 10)");
 
+static unsigned int dms_param_ack_delay_ms = 4;
+module_param_named(ack_delay_ms, dms_param_ack_delay_ms, uint, 0644);
+MODULE_PARM_DESC(ack_delay_ms, "how long an acknowledgement on a new path may wait for the answer of a process that always answers at once, in ms; 0: not at all (default 4)");
+
 static atomic_t path_ids = ATOMIC_INIT(0);
 
 static void path_pump_work(struct work_struct *work);
 static void path_hold_work(struct work_struct *work);
 static void path_rate_work(struct work_struct *work);
+static void path_ack_work(struct work_struct *work);
 static void path_kill_work(struct work_struct *work);
 
 static void path_init_lists(struct dms_path *path)
@@ -78,10 +83,12 @@ static void path_init_lists(struct dms_path *path)
 	dms_sched_init(&path->sched, DMS_TURN_ORDER);
 	INIT_LIST_HEAD(&path->holders);
 	INIT_LIST_HEAD(&path->ready);
+	INIT_LIST_HEAD(&path->put_off);
 	INIT_LIST_HEAD(&path->streams);
 	INIT_WORK(&path->pump_work, path_pump_work);
 	INIT_DELAYED_WORK(&path->hold_work, path_hold_work);
 	INIT_DELAYED_WORK(&path->rate_work, path_rate_work);
+	INIT_DELAYED_WORK(&path->ack_work, path_ack_work);
 	INIT_WORK(&path->kill_work, path_kill_work);
 }
 
@@ -139,6 +146,7 @@ struct dms_path *dms_path_create(struct dms_session *session,
 	path->epoch = session->epoch;
 	path->id = atomic_inc_return(&path_ids);
 	path->state = DMS_PATH_INIT;
+	path->ack_delay = msecs_to_jiffies(min(READ_ONCE(dms_param_ack_delay_ms), 1000U));
 	path_window_init(path);
 	dms_session_get(session);	/* put in path_release() */
 	path->session = session;
@@ -200,6 +208,7 @@ static int path_alloc_packets(struct dms_path *path)
 		struct dms_txpkt *pkt = &path->txpkts[i];
 
 		pkt->path = path;
+		INIT_LIST_HEAD(&pkt->before);
 		pkt->buf_size = DMS_PKT_BUF;
 		pkt->buf = kmalloc(pkt->buf_size, GFP_KERNEL);
 		if (!pkt->buf)
@@ -304,6 +313,7 @@ int dms_path_alloc(struct dms_path *path)
 
 	dms_slot_tx_init(&path->slot_tx, path->slots);
 	dms_slot_rx_init(&path->slot_rx, path->my_slots);
+	dms_signal_init(&path->signal, path->slots);
 	if (path_alloc_packets(path) || path_alloc_pulls(path))
 		return -ENOMEM;
 	path->reads = kvcalloc(path->reads_max, sizeof(*path->reads), GFP_KERNEL);
@@ -488,6 +498,10 @@ static void path_drop_lists(struct dms_path *path)
 		s->ready = false;
 		dms_stream_put(s);	/* of dms_mux_ready() */
 	}
+	list_for_each_entry_safe(s, tmp, &path->put_off, put_off_node) {
+		list_del_init(&s->put_off_node);
+		dms_stream_put(s);	/* of dms_mux_put_off() */
+	}
 	spin_unlock(&path->ready_lock);
 	spin_unlock(&path->lock);
 }
@@ -521,6 +535,9 @@ static void path_kill_work(struct work_struct *work)
 		dms_stream_put(s);
 	}
 	path_drop_lists(path);
+	/* ready_over is set: it is not queued again */
+	if (cancel_delayed_work_sync(&path->ack_work))
+		dms_path_put(path);
 	path->ops->free(path);
 	dms_session_path_gone(path->session, path);
 	dms_path_put(path);		/* its life, of dms_path_create() */
@@ -535,16 +552,26 @@ static void path_kill_work(struct work_struct *work)
  * packets of rxe can be lost so that it neither repeats a READ nor gives it up,
  * while the peer's module is well and answers on the session.
  *
+ * What asked for no completion tells nothing.  When nothing else is out, something is
+ * sent that asks, for the next time.
+ *
  * Context: process; session->lock may be held.
  * Return: true when something was posted, and nothing has completed for so long.
  */
 bool dms_path_stuck(struct dms_path *path, unsigned long limit)
 {
-	bool stuck;
+	bool stuck = false;
 
 	spin_lock(&path->lock);
-	stuck = path->state == DMS_PATH_UP && (path->tx_out || path->reads_out) &&
-		time_after(jiffies, path->moved + limit);
+	if (path->state != DMS_PATH_UP)
+		goto out;
+	if (dms_path_awaits(path)) {
+		stuck = time_after(jiffies, path->moved + limit);
+	} else if (path->signal.quiet) {
+		path->sweep = true;
+		dms_path_kick(path);
+	}
+out:
 	spin_unlock(&path->lock);
 	return stuck;
 }
@@ -746,6 +773,21 @@ static void path_rate_work(struct work_struct *work)
 	dms_path_put(path);		/* of path_rate_later() */
 }
 
+/*
+ * Acknowledgements that waited in vain for their process's answer.  What was put off
+ * just now waits for the next time.
+ */
+static void path_ack_work(struct work_struct *work)
+{
+	struct dms_path *path = container_of(to_delayed_work(work), struct dms_path, ack_work);
+
+	spin_lock(&path->lock);
+	dms_mux_acks_late(path);
+	dms_mux_run(path);
+	spin_unlock(&path->lock);
+	dms_path_put(path);		/* of dms_mux_put_off() */
+}
+
 /* The peer broke the protocol: it loses its session, not the host. */
 static void path_protocol_error(struct dms_path *path, enum dms_rule rule, u8 type)
 {
@@ -755,6 +797,15 @@ static void path_protocol_error(struct dms_path *path, enum dms_rule rule, u8 ty
 			    dms_rule_name(rule), dms_frame_name(type));
 	dms_path_kill(path, DMASTREAM_ERR_PROTOCOL, rule);
 	dms_session_kill(path->session, DMASTREAM_ERR_PROTOCOL, rule);
+}
+
+static bool path_has_ready(struct dms_path *path)
+{
+	/*
+	 * A stream that is made ready now is pumped by who made it so.  One that waits
+	 * for its turn may have room in the window now, or a packet.
+	 */
+	return !list_empty_careful(&path->ready) || READ_ONCE(path->sched.nr);
 }
 
 /* path->lock held: the peer wanted to send, and could not. */
@@ -782,7 +833,10 @@ static enum dms_rule path_rx_head(struct dms_path *path, const struct dms_pkt *p
 		rule = DMS_RULE_PKT_SEQ;
 	else if (dms_slot_tx_grant(&path->slot_tx, pkt->credit))
 		rule = DMS_RULE_CREDIT;
-	if (!rule && before != path->slot_tx.limit)
+	/* who found no credit is ready still, or waits, or a refusal or recall */
+	if (!rule && before != path->slot_tx.limit &&
+	    (path_has_ready(path) || path->nr_refusals || dms_slot_rx_owes(&path->slot_rx) ||
+	     path->recall_owed || path->recalled))
 		dms_path_kick(path);
 	*post = dms_depth_packet(&path->depth, get_jiffies_64());
 	if (unlikely(pkt->flags & DMS_PF_STALLED) && !rule)
@@ -899,15 +953,6 @@ enum dms_rule dms_path_recalled(struct dms_path *path, u32 until)
 	return rule;
 }
 
-static bool path_has_ready(struct dms_path *path)
-{
-	/*
-	 * A stream that is made ready now is pumped by who made it so.  One that waits
-	 * for its turn may have room in the window now, or a packet.
-	 */
-	return !list_empty_careful(&path->ready) || READ_ONCE(path->sched.nr);
-}
-
 /**
  * dms_path_unsent() - take back a packet whose send was not started
  * @pkt: path->lock is held, and perhaps a stream's lock
@@ -931,6 +976,33 @@ static void path_measured(struct dms_path *path, const struct dms_txpkt *pkt)
 	u64 now = ktime_get_ns();
 
 	dms_delay_sample(&path->delay, &path->window, pkt->bytes, now - pkt->posted_ns, now);
+	/* when those before it came through is not known: they count for growth */
+	if (pkt->before_bytes)
+		dms_delay_sample(&path->delay, &path->window, pkt->before_bytes,
+				 path->delay.delay_ns, now);
+}
+
+/**
+ * dms_path_charge_again() - the send window has no room, at first sight
+ * @path: path->lock is held
+ * @charge: from dms_window_charge()
+ *
+ * Packets that are told of later keep their charge until then.  Nobody waits for
+ * that, it could be for ever: their charge goes back first.  It is that of some
+ * packets of copied bytes, less than DMS_SIGNAL_EVERY of them, which so are not
+ * counted while they are under way.
+ *
+ * Return: false when there is no room; then something is out that will give some
+ * back, and tell.
+ */
+bool dms_path_charge_again(struct dms_path *path, u64 charge)
+{
+	lockdep_assert_held(&path->lock);
+	if (!path->quiet_charge)
+		return false;
+	dms_window_put(&path->window, path->quiet_charge);
+	path->quiet_charge = 0;
+	return dms_window_take_small(&path->window, charge);
 }
 
 /**
@@ -948,15 +1020,17 @@ void dms_path_pulled(struct dms_path *path, u32 bytes)
 }
 
 /**
- * dms_path_send_done() - a packet has left, or never will
- * @pkt: of ops->send()
+ * dms_path_send_done() - packets have left, or never will
+ * @pkt: of ops->send(); and the quiet ones in pkt->before, which the path gets back
+ *	 with it
  * @status: 0, or -errno: the path is dying
  *
- * The NIC reads the requests' pages no more.
+ * The NIC reads the requests' pages no more.  A quiet packet has none.
  */
 void dms_path_send_done(struct dms_txpkt *pkt, int status)
 {
 	struct dms_path *path = pkt->path;
+	struct list_head *quiet;
 	bool owes;
 	u32 i;
 
@@ -964,6 +1038,9 @@ void dms_path_send_done(struct dms_txpkt *pkt, int status)
 		dms_stream_wire_done(pkt->req[i]);
 	spin_lock(&path->lock);
 	path->tx_out--;
+	list_for_each(quiet, &pkt->before)
+		path->tx_out--;
+	list_splice_tail_init(&pkt->before, &path->tx_free);
 	path->moved = jiffies;
 	if (!status)
 		path_measured(path, pkt);

@@ -26,6 +26,7 @@
 #include "core/fsm.h"
 #include "core/pick.h"
 #include "core/rate.h"
+#include "core/signal.h"
 #include "core/window.h"
 #include "core/wire.h"
 #include "transport.h"
@@ -95,6 +96,11 @@ struct dms_path {
 	struct list_head		keys_free;
 	u32				tx_out, reads_out, keys_out;
 	unsigned long			moved;	/* jiffies: a post when nothing was out, or a completion */
+	/* packets at the end of the send queue that ask for no completion: quiet */
+	struct dms_signal		signal;
+	u64				quiet_charge;	/* goes with the next that asks */
+	u32				quiet_bytes;
+	bool				sweep;		/* send something that asks, if they are the last */
 	/* streams that could not go on for want of a shared thing; made ready when there is some */
 	struct dms_link			wait_key;	/* stream->turn.link */
 	struct dms_link			wait_connect;	/* likewise */
@@ -107,9 +113,13 @@ struct dms_path {
 	u64				incast_unread;	/* taken for READs that did not start */
 	u64				tx_packets, rx_packets, tx_bytes, rx_bytes;
 
-	/* ready_lock: ready, ready_over and stream->ready_node.  Innermost, process context. */
+	/*
+	 * ready_lock: ready, put_off, ready_over, and of streams ready_node,
+	 * put_off_node and put_off_at.  Innermost, process context.
+	 */
 	spinlock_t			ready_lock;
 	struct list_head		ready;
+	struct list_head		put_off;	/* their UPDATE waits for a packet */
 	bool				ready_over;	/* the path has ended; none is added */
 
 	/* streams_lock: streams and stream->path_node.  Innermost, process context. */
@@ -125,6 +135,8 @@ struct dms_path {
 	struct work_struct		pump_work;
 	struct delayed_work		hold_work;
 	struct delayed_work		rate_work;
+	struct delayed_work		ack_work;	/* has waited long enough */
+	unsigned long			ack_delay;	/* jiffies; 0: none waits.  Constant */
 	struct work_struct		kill_work;
 };
 
@@ -153,10 +165,16 @@ bool dms_path_move(struct dms_path *path, enum dms_path_state from,
 int dms_path_alloc(struct dms_path *path);
 /* CONNECTING -> UP; tells the session. */
 void dms_path_up(struct dms_path *path);
+/* Is something out that will be told of?  path->lock held. */
+static inline bool dms_path_awaits(const struct dms_path *path)
+{
+	return path->tx_out > path->signal.quiet || path->reads_out;
+}
+
 /* Before tx_out or reads_out goes up; path->lock held. */
 static inline void dms_path_posts(struct dms_path *path)
 {
-	if (!path->tx_out && !path->reads_out)
+	if (!dms_path_awaits(path))
 		path->moved = jiffies;
 }
 
@@ -187,6 +205,14 @@ void dms_path_put_pull(struct dms_path *path, struct dms_pull *pull);
 /* From time to time: frees some of those that are not needed. */
 void dms_path_trim_pulls(struct dms_path *path);
 
+bool dms_path_charge_again(struct dms_path *path, u64 charge);
+/* True when @charge was taken from the send window; false: wait for it. */
+static inline bool dms_path_charge(struct dms_path *path, u64 charge)
+{
+	return likely(dms_window_take_small(&path->window, charge)) ||
+	       dms_path_charge_again(path, charge);
+}
+
 /* So many bytes were pulled, and are still charged. */
 void dms_path_pulled(struct dms_path *path, u32 bytes);
 
@@ -213,7 +239,10 @@ void dms_path_freed(struct dms_path *path, u32 n);
 void dms_path_grown(struct dms_path *path, u32 n);
 /* SLOT_RECALL came, for proto.c */
 enum dms_rule dms_path_recalled(struct dms_path *path, u32 until);
-/* status: 0 or a negative errno; on an error the path is being killed already */
+/*
+ * The packet, and those in its @before.  status: 0 or a negative errno; on an error
+ * the path is being killed already
+ */
 void dms_path_send_done(struct dms_txpkt *pkt, int status);
 void dms_path_read_done(struct dms_read *rd, int status);
 void dms_path_revoke_done(struct dms_key *key, int status);

@@ -147,7 +147,7 @@ void dms_proto_end(struct dms_proto_run *run)
 		return;
 	run_deliver(run);
 	run->stream = NULL;
-	dms_stream_kick(s);
+	dms_stream_heard(s);
 	dms_stream_put(s);		/* of dms_session_stream() */
 }
 

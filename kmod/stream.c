@@ -45,6 +45,7 @@ static void stream_init_lists(struct dms_stream *s)
 	INIT_LIST_HEAD(&s->session_node);
 	INIT_LIST_HEAD(&s->path_node);
 	INIT_LIST_HEAD(&s->ready_node);
+	INIT_LIST_HEAD(&s->put_off_node);
 	INIT_LIST_HEAD(&s->read_node);
 	INIT_LIST_HEAD(&s->hold_node);
 	INIT_LIST_HEAD(&s->txq);
@@ -440,6 +441,56 @@ void dms_stream_kick(struct dms_stream *s)
 	dms_path_kick(path);
 }
 
+/*
+ * The process answers each message at once, so this one's acknowledgement can go with
+ * the answer.  Not when the peer may soon have to wait for what else it would tell:
+ * landing credits, of which it has less than half of what it should have.
+ */
+static bool stream_ack_may_wait(struct dms_stream *s, bool sure)
+{
+	u32 want = dms_rx_posted(s) ? 1 : (s->land_target + 1) / 2;
+
+	return sure && s->path->ack_delay && !s->shut &&
+	       (!dms_land_rx_owes(&s->land_rx) || s->land_rx.told - s->land_rx.used >= want);
+}
+
+/* Does anything of it wait to be served, but for an acknowledgement? */
+static bool stream_has_more(const struct dms_stream *s)
+{
+	return s->state != DMS_STREAM_OPEN || s->ctl & ~DMS_CTL_UPDATE ||
+	       !list_empty(&s->txq) || s->nr_keys || !list_empty(&s->rtsq) || s->pull;
+}
+
+/**
+ * dms_stream_heard() - frames came for it
+ * @s: on a path
+ *
+ * Has it served by a worker, unless there is nothing to send, or an acknowledgement
+ * that may wait.
+ *
+ * Context: process, no lock held.
+ */
+void dms_stream_heard(struct dms_stream *s)
+{
+	bool sure, more, acks;
+
+	spin_lock(&s->lock);
+	if (READ_ONCE(s->ack_is_late)) {
+		WRITE_ONCE(s->ack_is_late, false);
+		dms_ack_late(&s->ack);
+	}
+	sure = dms_ack_heard(&s->ack, s->rx_acked, jiffies);
+	more = stream_has_more(s);
+	acks = s->ctl & DMS_CTL_UPDATE;
+	if (acks && !more)
+		more = !stream_ack_may_wait(s, sure);
+	spin_unlock(&s->lock);
+	if (more)
+		dms_stream_kick(s);
+	else if (acks)
+		dms_mux_put_off(s);
+}
+
 /**
  * dms_stream_serve() - put what the stream owes and may send into packets
  * @s: was ready
@@ -557,7 +608,7 @@ void dms_submit_give(struct dms_submit_batch *batch)
 	struct dms_stream *s = batch->stream;
 	struct dms_req *req, *next;
 	LIST_HEAD(refused);
-	u32 taken = 0;
+	u32 taken = 0, sends = 0;
 	int err;
 
 	if (!s)
@@ -571,8 +622,11 @@ void dms_submit_give(struct dms_submit_batch *batch)
 			list_move_tail(&req->node, &refused);
 		} else {
 			taken++;
+			sends += req->op == DMASTREAM_OP_SEND;
 		}
 	}
+	if (sends && s->path)
+		dms_ack_answered(&s->ack, s->rx_acked, jiffies, s->path->ack_delay);
 	spin_unlock(&s->lock);
 	batch->nr_reqs = 0;
 	batch->mapped = NULL;

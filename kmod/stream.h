@@ -30,6 +30,7 @@
 #include "core/fsm.h"
 #include "core/pick.h"
 #include "core/pull.h"
+#include "core/ack.h"
 #include "core/wire.h"
 #include "group.h"
 #include "ring.h"
@@ -143,6 +144,8 @@ struct dms_stream {
 	struct dms_turn		turn;		/* path->sched or ->wait_*; path->lock */
 	struct list_head	read_node;	/* path->wait_read; path->lock */
 	struct list_head	hold_node;	/* path->holders, path->lock */
+	struct list_head	put_off_node;	/* path->put_off, path->ready_lock */
+	unsigned long		put_off_at;	/* jiffies; path->ready_lock */
 
 	struct dms_ring_waiter	cq_waiter;
 	struct dms_group_waiter	small_waiter, large_waiter;
@@ -150,6 +153,7 @@ struct dms_stream {
 	struct dms_group_user	small_user, large_user;
 
 	bool			ready;		/* path->ready_lock */
+	bool			ack_is_late;	/* set under ready_lock, cleared under lock: a hint */
 	bool			unbound;	/* what runs as work */
 
 	/* lock: everything below.  Process context; inside path->lock. */
@@ -215,6 +219,7 @@ struct dms_stream {
 	u32			rx_queued;
 	u32			rx_seq;		/* last one that arrived */
 	u32			rx_acked;	/* last one delivered */
+	struct dms_ack		ack;		/* whether telling that may wait */
 	u32			nack_seq;
 	u32			done_seq, done_bytes;
 	u32			hold_bytes;

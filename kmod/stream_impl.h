@@ -28,6 +28,8 @@ enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b); /* 
 enum dms_served dms_stream_turn(struct dms_stream *s, struct dms_build *b); /* [path] */
 /* Ready, and a worker pumps the path; any lock. */
 void dms_stream_kick(struct dms_stream *s);
+/* The same after frames came, if it is needed. */
+void dms_stream_heard(struct dms_stream *s);
 
 /* stream_ctl.c */
 void dms_ctl_init(struct dms_stream *s);

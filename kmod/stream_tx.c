@@ -198,7 +198,7 @@ static bool tx_eager(struct dms_stream *s, struct dms_build *b, struct dms_req *
 		*served = DMS_SERVED_WINDOW;
 		return false;
 	}
-	if (!dms_window_take_small(&path->window, charge)) {
+	if (!dms_path_charge(path, charge)) {
 		s->waits |= DMASTREAM_WAIT_WINDOW;
 		dms_stat_inc(DMS_STAT_WINDOW_STALLS);
 		*served = DMS_SERVED_WINDOW;
@@ -289,7 +289,7 @@ static struct dms_key *tx_take_key(struct dms_stream *s, struct dms_path *path, 
 		dms_path_wait(path, &path->wait_key, s);
 		return NULL;
 	}
-	if (!dms_window_take_small(&path->window, charge)) {
+	if (!dms_path_charge(path, charge)) {
 		s->waits |= DMASTREAM_WAIT_WINDOW;
 		dms_stat_inc(DMS_STAT_WINDOW_STALLS);
 		*served = DMS_SERVED_WINDOW;

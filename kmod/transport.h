@@ -38,8 +38,11 @@ struct dms_txpkt {
 	/* requests whose pages the NIC reads until the send completes */
 	struct dms_req		*req[DMS_TX_SGES];
 	u32			nr_req;
-	u64			charge;		/* of the send window */
+	u64			charge;		/* of the window; and the quiet ones' before it */
 	u64			posted_ns;
+	bool			signal;		/* false: quiet, told of with a later one */
+	u32			before_bytes;	/* of the quiet ones before it */
+	struct list_head	before;		/* the transport's: those, by their node */
 	struct ib_cqe		cqe;		/* the transport's */
 };
 
@@ -83,7 +86,8 @@ struct dms_read {
 /**
  * struct dms_transport_ops - a transport
  * @name: for the operator
- * @send: a packet -> dms_path_send_done()
+ * @send: a packet -> dms_path_send_done().  One that does not ask for a signal is
+ *	  answered with a later one that does, whose @before it is on then
  * @read: a READ -> dms_path_read_done()
  * @expose: opens len bytes from byte @at on of what the tile is as a message, and
  *	    nothing that lies between them in the pool, for READ by the peer: at most

@@ -9,7 +9,8 @@
  *
  * The send queue cannot overflow.  A slot is known to be free when a signalled
  * completion of its own or of a later request was polled.  All requests are
- * signalled but REG_MR.  So there are at most: one SEND per packet, one READ
+ * signalled but REG_MR and the SENDs of quiet packets, and a packet is used again
+ * only when one was.  So there are at most: one SEND per packet, one READ
  * per read, and per key one REG_MR and the LOCAL_INV that follows it, since the
  * next REG_MR of a key comes after the completion of its LOCAL_INV, which frees
  * the slots of both.  One slot more is for the drain, and one because some
@@ -18,8 +19,13 @@
  *
  * Which of the path's objects are posted is told by the done member of their
  * ib_cqe: it is dms_rdma_idle_done() while they are not.  Completion handlers
- * reset it before they answer; the fence answers those that are left, which
- * happens only when the device lost them.
+ * reset it before they answer; the fence answers those that are left: quiet SENDs
+ * after which none was signalled, and what the device lost.
+ *
+ * Quiet SENDs.  Those after the last signalled one are on tp->quiet, the others on
+ * the list "before" of the signalled one that followed, in whose completion they are
+ * answered.  With an error each has a completion of its own, signalled or not, and
+ * leaves the list it is on; those without one that came before it had succeeded.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -147,15 +153,30 @@ struct dms_rdma *dms_rdma_ready(struct dms_path *path)
 
 /* ---- sending ---- */
 
+/* The packet and the quiet ones before it, which nobody else looks at any more. */
+static void dms_rdma_answer_send(struct dms_txpkt *pkt, int status)
+{
+	struct dms_txpkt *quiet;
+
+	pkt->cqe.done = dms_rdma_idle_done;
+	list_for_each_entry(quiet, &pkt->before, node)
+		quiet->cqe.done = dms_rdma_idle_done;
+	dms_path_send_done(pkt, status);
+}
+
 static void dms_rdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct dms_txpkt *pkt = container_of(wc->wr_cqe, struct dms_txpkt, cqe);
 	bool ok = wc->status == IB_WC_SUCCESS;
 
-	pkt->cqe.done = dms_rdma_idle_done;
-	if (unlikely(!ok))
+	if (unlikely(!ok)) {
+		/* a quiet one: it may be on tp->quiet, to which others are added */
+		spin_lock(&pkt->path->lock);
+		list_del_init(&pkt->node);
+		spin_unlock(&pkt->path->lock);
 		dms_rdma_wc_error(pkt->path, wc);
-	dms_path_send_done(pkt, ok ? 0 : -EIO);
+	}
+	dms_rdma_answer_send(pkt, ok ? 0 : -EIO);
 }
 
 static int dms_rdma_send(struct dms_path *path, struct dms_txpkt *pkt)
@@ -165,7 +186,7 @@ static int dms_rdma_send(struct dms_path *path, struct dms_txpkt *pkt)
 		.wr_cqe		= &pkt->cqe,
 		.sg_list	= pkt->sge,
 		.opcode		= IB_WR_SEND,
-		.send_flags	= IB_SEND_SIGNALED,
+		.send_flags	= pkt->signal ? IB_SEND_SIGNALED : 0,
 	};
 	u64 end = 0;
 	int ret;
@@ -188,9 +209,16 @@ static int dms_rdma_send(struct dms_path *path, struct dms_txpkt *pkt)
 		ib_dma_sync_single_for_device(path->ibdev->dev, pkt->buf_dma, end, DMA_TO_DEVICE);
 
 	pkt->cqe.done = dms_rdma_send_done;
+	/* before it is posted: its completion looks at them without the lock */
+	if (pkt->signal)
+		list_splice_init(&tp->quiet, &pkt->before);
 	ret = dms_rdma_post(tp, &wr);
-	if (unlikely(ret))
+	if (unlikely(ret)) {
 		pkt->cqe.done = dms_rdma_idle_done;
+		list_splice_init(&pkt->before, &tp->quiet);
+	} else if (!pkt->signal) {
+		list_add_tail(&pkt->node, &tp->quiet);
+	}
 	return ret;
 }
 
@@ -564,6 +592,7 @@ struct dms_rdma *dms_rdma_create(struct dms_path *path, bool passive)
 	tp->path = path;
 	tp->passive = passive;
 	INIT_LIST_HEAD(&tp->ibdev_node);
+	INIT_LIST_HEAD(&tp->quiet);
 	mutex_init(&tp->setup_lock);
 	spin_lock_init(&tp->rq_lock);
 	mutex_init(&tp->up_lock);
@@ -848,8 +877,8 @@ static void dms_rdma_answer(struct dms_rdma *tp)
 
 		if (pkt->cqe.done == dms_rdma_idle_done)
 			continue;
-		pkt->cqe.done = dms_rdma_idle_done;
-		dms_path_send_done(pkt, -EIO);
+		list_del_init(&pkt->node);
+		dms_rdma_answer_send(pkt, -EIO);
 	}
 	for (i = 0; i < tp->nr_reads; i++) {
 		struct dms_read *rd = &path->reads[i];

@@ -61,6 +61,7 @@ struct dms_rdma {
 	bool			own_cq;		/* not of the device's pool */
 	struct ib_qp		*qp;
 	u32			nr_tx_mapped;
+	struct list_head	quiet;		/* packets posted after the last signalled one; path->lock */
 	u32			nr_reads;	/* of path->reads, before the answer lowered it */
 	u32			nr_keys;	/* of path->keys that have a region */
 	struct dms_rdma_rx	*rx;		/* my_slots_max of them */

@@ -62,6 +62,10 @@ static const struct name counters[] = {
 	[DMASTREAM_CTR_RECV_RETURNED] = { "recv_returned", "of these, that came back" },
 	[DMASTREAM_CTR_RECV_EMPTIES] = { "recv_empties", "empty packets that gave receives back" },
 	[DMASTREAM_CTR_RECV_WAITS] = { "recv_waits", "a path found the receives of the NIC taken" },
+	[DMASTREAM_CTR_TX_UNSIGNALLED] = { "tx_unsignalled", "packets that asked for no completion" },
+	[DMASTREAM_CTR_ACKS_ALONE] = { "acks_alone", "packets of acknowledgements alone" },
+	[DMASTREAM_CTR_ACKS_DELAYED] = { "acks_delayed", "acknowledgements that waited for a packet" },
+	[DMASTREAM_CTR_ACKS_LATE] = { "acks_late", "of those the ones that waited in vain" },
 	[DMASTREAM_CTR_POLL_WAKES] = { "poll_wakes", "polling threads woken by a system call" },
 };
 

@@ -16,6 +16,8 @@
 #include "../unit/test_depth.c"
 #include "../unit/test_spin.c"
 #include "../unit/test_rate.c"
+#include "../unit/test_signal.c"
+#include "../unit/test_ack.c"
 
 kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_credit_suite,
@@ -29,4 +31,6 @@ kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_pull_suite,
 		  &dms_core_depth_suite,
 		  &dms_core_spin_suite,
-		  &dms_core_rate_suite);
+		  &dms_core_rate_suite,
+		  &dms_core_signal_suite,
+		  &dms_core_ack_suite);

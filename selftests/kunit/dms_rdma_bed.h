@@ -133,6 +133,8 @@ struct t_end {
 	atomic_t		to_free, freed, grown;	/* receives that are not posted again */
 	/* posted, answered with 0, answered with an error */
 	atomic_t		sends, sent, unsent;
+	u32			every;	/* one of so many sends asks for a completion; 0: each */
+	u32			quiet;	/* sends since; path.lock */
 	atomic_t		reads, read, unread;
 	atomic_t		revokes, revoked, unrevoked;
 	/* of the latter: answered while the region could still be open */
@@ -195,11 +197,16 @@ void dms_path_reposted(struct dms_path *path, u32 n)
 void dms_path_send_done(struct dms_txpkt *pkt, int status)
 {
 	struct t_end *e = t_of(pkt->path);
+	struct list_head *quiet;
+	int n = 1;
 
 	spin_lock(&e->path.lock);
+	list_for_each(quiet, &pkt->before)
+		n++;
+	list_splice_tail_init(&pkt->before, &e->path.tx_free);
 	list_add_tail(&pkt->node, &e->path.tx_free);
 	spin_unlock(&e->path.lock);
-	atomic_inc(status ? &e->unsent : &e->sent);
+	atomic_add(n, status ? &e->unsent : &e->sent);
 	wake_up_all(&e->wq);
 }
 
@@ -482,7 +489,10 @@ static int t_send(struct t_end *e, struct t_end *to, u32 len)
 		pkt->sge[1].addr = pkt->buf_dma + len / 2;
 		pkt->sge[1].length = len - len / 2;
 		pkt->nr_sge = 2;
-		list_del(&pkt->node);
+		pkt->signal = ++e->quiet >= e->every;
+		if (pkt->signal)
+			e->quiet = 0;
+		list_del_init(&pkt->node);
 		atomic_inc(&e->sends);
 		ret = dms_rdma_ops.send(path, pkt);
 		if (ret) {

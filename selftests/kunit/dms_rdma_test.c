@@ -946,9 +946,84 @@ static void t_suite_exit(struct kunit_suite *suite)
 	dms_param_handshake_ms = t_handshake_ms;
 }
 
+/* Packets that ask for no completion are answered with the next that does. */
+static void t_quiet(struct kunit *test)
+{
+	struct t_pair p;
+	int i;
+
+	if (!t_pair_new(test, &p))
+		goto out;
+	p.a->every = 4;
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, t_send(p.a, p.b, 64), 0);
+	t_wait(test, p.b, atomic_read(&p.b->reposted) == 3);
+	/* they have arrived, and whatever comes of that has come, by and large */
+	msleep(50);
+	KUNIT_EXPECT_EQ(test, atomic_read(&p.a->sent), 0);
+	KUNIT_EXPECT_EQ(test, t_send(p.a, p.b, 64), 0);
+	t_wait(test, p.a, atomic_read(&p.a->sent) == 4);
+	/* all packets many times over, in both directions */
+	p.b->every = 16;
+	for (i = 0; i < 20 * T_SLOTS && !p.a->path.err_class && !p.b->path.err_class;) {
+		int before = i;
+
+		i += !t_send(p.a, p.b, 1000);
+		i += !t_send(p.b, p.a, 5);
+		if (i == before)
+			usleep_range(50, 200);
+	}
+	t_expect_alive(test, p.a);
+	t_expect_alive(test, p.b);
+out:
+	t_pair_free(test, &p);
+}
+
+/*
+ * Quiet packets when the path ends.  Fenced: they have left, and nothing after them was
+ * to be told of.  Flushed: the queue pair fails with some of them posted, each of which
+ * then has a completion, and behind others that had none.
+ */
+static void t_quiet_end(struct kunit *test)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct dms_rdma *tp;
+	struct t_pair p;
+	int round, i;
+
+	for (round = 0; round < 8; round++) {
+		if (!t_pair_new(test, &p))
+			goto out;
+		p.a->every = 5;
+		p.b->every = 3;
+		for (i = 0; i < 7 + round * 5; i++) {
+			t_send(p.a, p.b, 4000);
+			t_send(p.b, p.a, 64);
+		}
+		usleep_range(round * 100, round * 150 + 1);
+		tp = p.a->path.priv;
+		if (round & 1)
+			KUNIT_EXPECT_EQ(test, ib_modify_qp(tp->qp, &attr, IB_QP_STATE), 0);
+		else
+			t_wait(test, p.b, atomic_read(&p.b->reposted) == atomic_read(&p.a->sends));
+		for (i = 0; round & 1 && i < 7; i++)
+			t_send(p.a, p.b, 64);	/* -ESHUTDOWN when the path is faster */
+		dms_path_kill(&p.a->path, DMASTREAM_ERR_LOCAL, 0);
+		dms_path_kill(&p.b->path, DMASTREAM_ERR_LOCAL, 0);
+		t_expect_fenced(test, p.a);
+		t_expect_fenced(test, p.b);
+		t_pair_free(test, &p);
+	}
+	return;
+out:
+	t_pair_free(test, &p);
+}
+
 static struct kunit_case t_cases[] = {
 	KUNIT_CASE(t_connect),
 	KUNIT_CASE(t_packets),
+	KUNIT_CASE(t_quiet),
+	KUNIT_CASE(t_quiet_end),
 	KUNIT_CASE(t_pull),
 	KUNIT_CASE(t_pull_tile),
 	KUNIT_CASE(t_byte_past_tile),

@@ -37,6 +37,167 @@ static void t_traffic(struct kunit *test)
 	t_pair_free(test, &p);
 }
 
+/* ---- completions that nobody asked for ---- */
+
+/* Some quiet packets of 64 bytes, and no answer of the process there. */
+static void t_send_quiet(struct kunit *test, struct t_pair *p, u32 n)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		t_recv(test, &p->b, 64, 1);
+	t_settle(p);
+	for (i = 0; i < n; i++)
+		t_send(test, &p->a, 64, 2);
+	KUNIT_EXPECT_EQ(test, p->a.path->signal.quiet, n);
+	KUNIT_EXPECT_EQ(test, p->a.path->quiet_charge, (u64)n * 64);
+}
+
+/* Quiet packets that stay the last are followed by one that asks, once. */
+static void t_quiet_sweep(struct kunit *test)
+{
+	struct t_pair p;
+	u32 i;
+
+	t_pair_new(test, &p, T_KEYS);
+	t_send_quiet(test, &p, 2);
+	KUNIT_EXPECT_EQ(test, p.a.path->tx_out, 2U);
+	for (i = 0; i < 3; i++) {
+		/* nothing that tells of itself is out, so nothing can be stuck */
+		KUNIT_EXPECT_FALSE(test, dms_path_stuck(p.a.path, 0));
+		t_settle(&p);
+		KUNIT_EXPECT_EQ(test, p.a.frames[DMS_F_NOP], 1U);
+	}
+	KUNIT_EXPECT_EQ(test, p.a.path->signal.quiet, 0U);
+	KUNIT_EXPECT_EQ(test, p.a.path->tx_out, 0U);
+	KUNIT_EXPECT_EQ(test, p.a.path->window.used, 0ULL);
+	t_expect_alive(test, &p.a);
+	t_pair_free(test, &p);
+}
+
+/* Nobody waits for the part of the window that quiet packets have. */
+static void t_quiet_window(struct kunit *test)
+{
+	struct dms_path *path;
+	struct t_pair p;
+
+	t_pair_new(test, &p, T_KEYS);
+	path = p.a.path;
+	t_send_quiet(test, &p, 2);
+	spin_lock(&path->lock);
+	KUNIT_EXPECT_EQ(test, path->window.used, 128ULL);
+	KUNIT_EXPECT_TRUE(test, dms_path_charge(path, path->window.limit));
+	KUNIT_EXPECT_EQ(test, path->window.used, path->window.limit);
+	/* what others have is waited for */
+	KUNIT_EXPECT_FALSE(test, dms_path_charge(path, path->window.limit));
+	dms_window_put(&path->window, path->window.limit);
+	spin_unlock(&path->lock);
+	t_settle(&p);
+	t_pair_free(test, &p);
+}
+
+/* ---- acknowledgements that wait for an answer ---- */
+
+/* @e sends to @to, whose process hears of it. */
+static void t_serve_ball(struct kunit *test, struct t_end *e, struct t_end *to)
+{
+	u32 before = to->done[1];
+
+	t_send(test, e, 64, 2);
+	t_carry(e, to);
+	KUNIT_EXPECT_TRUE(test, t_done(to, 1));
+	KUNIT_EXPECT_EQ(test, to->done[1], before + 1);
+}
+
+static void t_rally(struct kunit *test, struct t_pair *p, u32 rounds)
+{
+	u32 i;
+
+	for (i = 0; i < rounds; i++) {
+		t_serve_ball(test, &p->a, &p->b);
+		t_serve_ball(test, &p->b, &p->a);
+	}
+}
+
+static void t_pair_plays(struct kunit *test, struct t_pair *p, unsigned long delay)
+{
+	u32 i;
+
+	t_pair_new(test, p, T_KEYS);
+	p->a.path->ack_delay = delay;
+	p->b.path->ack_delay = delay;
+	for (i = 0; i < 3 * DMS_ACK_SURE; i++) {
+		t_recv(test, &p->a, 64, 1);
+		t_recv(test, &p->b, 64, 1);
+	}
+	t_settle(p);
+}
+
+/* In a ping-pong each message is a packet, and nothing else is. */
+static void t_ack_rides(struct kunit *test)
+{
+	u32 a, b, done;
+	struct t_pair p;
+
+	t_pair_plays(test, &p, 600 * HZ);
+	t_rally(test, &p, DMS_ACK_SURE + 1);
+	a = p.a.packets;
+	b = p.b.packets;
+	done = p.a.done[2];
+	t_rally(test, &p, DMS_ACK_SURE);
+	KUNIT_EXPECT_EQ(test, p.a.packets - a, (u32)DMS_ACK_SURE);
+	KUNIT_EXPECT_EQ(test, p.b.packets - b, (u32)DMS_ACK_SURE);
+	/* each answer told that the message had been delivered */
+	t_reap(&p.a);
+	KUNIT_EXPECT_EQ(test, p.a.done[2] - done, (u32)DMS_ACK_SURE);
+	/* one more without an answer, and the next tells of both at once */
+	t_serve_ball(test, &p.a, &p.b);
+	KUNIT_EXPECT_EQ(test, t_carry(&p.b, &p.a), 0U);
+	t_serve_ball(test, &p.a, &p.b);
+	KUNIT_EXPECT_EQ(test, t_carry(&p.b, &p.a), 1U);
+	t_reap(&p.a);
+	KUNIT_EXPECT_EQ(test, p.a.done[2] - done, (u32)DMS_ACK_SURE + 2);
+	t_pair_free(test, &p);
+}
+
+/* An answer that does not come is not waited for long, nor again. */
+static void t_ack_in_vain(struct kunit *test)
+{
+	unsigned long end;
+	struct t_pair p;
+	u32 done;
+
+	t_pair_plays(test, &p, 3 * HZ);
+	t_rally(test, &p, DMS_ACK_SURE + 1);
+	done = p.a.done[2];
+	t_serve_ball(test, &p.a, &p.b);
+	KUNIT_EXPECT_EQ(test, t_carry(&p.b, &p.a), 0U);
+	end = jiffies + msecs_to_jiffies(T_WAIT_MS);
+	while (p.a.done[2] == done && time_before(jiffies, end)) {
+		msleep(20);
+		t_carry(&p.b, &p.a);
+		t_reap(&p.a);
+	}
+	KUNIT_EXPECT_EQ(test, p.a.done[2], done + 1);
+	/* it answers after all, and what comes next is told at once */
+	t_serve_ball(test, &p.b, &p.a);
+	t_serve_ball(test, &p.a, &p.b);
+	KUNIT_EXPECT_EQ(test, t_carry(&p.b, &p.a), 1U);
+	t_pair_free(test, &p);
+}
+
+/* One that waits when the path ends is not left behind. */
+static void t_ack_path_ends(struct kunit *test)
+{
+	struct t_pair p;
+
+	t_pair_plays(test, &p, 600 * HZ);
+	t_rally(test, &p, DMS_ACK_SURE + 1);
+	t_serve_ball(test, &p.a, &p.b);
+	KUNIT_EXPECT_FALSE(test, list_empty(&p.b.path->put_off));
+	t_pair_free(test, &p);
+}
+
 /* ---- ENTER ---- */
 
 /* The request's reference is the stream's last but ours, and goes in the middle of ENTER. */
@@ -704,6 +865,11 @@ static void t_cancel_lets_go(struct kunit *test)
 
 static struct kunit_case t_cases[] = {
 	KUNIT_CASE(t_traffic),
+	KUNIT_CASE(t_quiet_sweep),
+	KUNIT_CASE(t_quiet_window),
+	KUNIT_CASE(t_ack_rides),
+	KUNIT_CASE(t_ack_in_vain),
+	KUNIT_CASE(t_ack_path_ends),
 	KUNIT_CASE(t_submit_holds_stream),
 	KUNIT_CASE(t_accept_fails_late),
 	KUNIT_CASE(t_nack_before_reset),

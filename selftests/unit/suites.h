@@ -17,5 +17,7 @@ extern const struct dms_test_suite dms_core_pull_suite;
 extern const struct dms_test_suite dms_core_depth_suite;
 extern const struct dms_test_suite dms_core_spin_suite;
 extern const struct dms_test_suite dms_core_rate_suite;
+extern const struct dms_test_suite dms_core_signal_suite;
+extern const struct dms_test_suite dms_core_ack_suite;
 
 #endif /* DMS_SUITES_H */

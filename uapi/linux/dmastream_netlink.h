@@ -229,6 +229,10 @@ enum dmastream_counter {
 	DMASTREAM_CTR_RECV_RETURNED	= 48,	/* of these, that came back */
 	DMASTREAM_CTR_RECV_EMPTIES	= 49,	/* empty packets sent, to give receives back */
 	DMASTREAM_CTR_RECV_WAITS	= 50,	/* a path could not grow: others have the receives */
+	DMASTREAM_CTR_TX_UNSIGNALLED	= 51,	/* packets that asked the NIC for no completion */
+	DMASTREAM_CTR_ACKS_ALONE	= 52,	/* packets of acknowledgements and nothing else */
+	DMASTREAM_CTR_ACKS_DELAYED	= 53,	/* acknowledgements that waited for a packet to go with */
+	DMASTREAM_CTR_ACKS_LATE		= 54,	/* of those the ones for which none came */
 	DMASTREAM_CTR_END
 };
 
