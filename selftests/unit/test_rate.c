@@ -101,9 +101,11 @@ TEST(rate_burst)
 	EXPECT_EQ(dms_rate_wait_ns(&r, 0), 3600 * SEC + 11 * MS);
 
 	/* young machines, and a burst that is longer than they are */
+	memset(&r, 0xff, sizeof(r));
 	dms_rate_init(&r, 8, 1, U64_MAX);
 	dms_rate_charge(&r, 1000, 0);
 	EXPECT_EQ(dms_rate_wait_ns(&r, 0), MS);
+	EXPECT_EQ(r.rest, 0);
 	EXPECT_TRUE(dms_rate_may(&r, MS));
 }
 
