@@ -121,7 +121,7 @@ static void first_grows(void)
 	long long floor = path_most("recv_floor");
 
 	kt_is(path_most("recv_configured"), floor, "paths begin with their floor, %lld", floor);
-	turn(0, 160);
+	turn(0, kt_quick() ? 48 : 160);
 	printf("# grown %lld, most posted %lld, ceiling %lld\n",
 	       peer_counter("recv_grown") - grown, path_most("recv_configured"),
 	       path_most("recv_ceiling"));
@@ -133,11 +133,11 @@ static void first_grows(void)
 static void all_by_turns(void)
 {
 	long long recalled = peer_counter("recv_recalled"), empties = peer_counter("recv_empties");
-	unsigned int nr, again;
+	unsigned int nr, again, times = kt_quick() ? 1 : 2, rounds = kt_quick() ? 32 : 96;
 
-	for (again = 0; again < 2; again++) {
+	for (again = 0; again < times; again++) {
 		for (nr = 0; nr < busy; nr++) {
-			turn(nr, 96);
+			turn(nr, rounds);
 			/* idle by the module's argument recv_idle_ms, when the next begins */
 			kt_sleep_ms(peer_ms(40));
 		}
@@ -248,7 +248,7 @@ int main(int argc, char **argv)
 	all_by_turns();
 	budget_kept("after all had their turns");
 	one_too_many();
-	turn(0, 96);
+	turn(0, 32);
 	budget_kept("at the end");
 	kt_is(peer_errors, 0, "contents, order, results");
 	peer_pair_close(&pair);
