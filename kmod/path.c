@@ -38,18 +38,6 @@ MODULE_PARM_DESC(window_target_us, "delay of a packet, from its post to its ackn
 /* What a KiB takes on a link of 10 Gbit/s; faster ones are within the target. */
 #define DMS_WINDOW_NS_PER_KIB	820
 
-/*
- * What a path may save up while it sends nothing.  Longer than a wake-up comes late, so
- * that the rate is reached: some ticks of the slowest clock (HZ=100), and the worker.
- */
-#define DMS_RATE_BURST_NS	(40 * NSEC_PER_MSEC)
-
-static unsigned int dms_param_rate_mbit[DMS_LANES];
-module_param_named(rate_mbit_bulk, dms_param_rate_mbit[DMS_LANE_BULK], uint, 0644);
-MODULE_PARM_DESC(rate_mbit_bulk, "what a new session may send on its bulk lane, in Mbit/s, an equal share for each queue pair; 0: no limit (default 0)");
-module_param_named(rate_mbit_latency, dms_param_rate_mbit[DMS_LANE_LATENCY], uint, 0644);
-MODULE_PARM_DESC(rate_mbit_latency, "the same for its latency lane (default 0)");
-
 static unsigned int dms_param_hold_ms = 10;
 module_param_named(hold_ms, dms_param_hold_ms, uint, 0644);
 MODULE_PARM_DESC(hold_ms, "a pull that waits for landing buffers longer than this gives its keys back, in ms (default 10)");
@@ -62,7 +50,6 @@ static atomic_t path_ids = ATOMIC_INIT(0);
 
 static void path_pump_work(struct work_struct *work);
 static void path_hold_work(struct work_struct *work);
-static void path_rate_work(struct work_struct *work);
 static void path_ack_work(struct work_struct *work);
 static void path_kill_work(struct work_struct *work);
 
@@ -87,7 +74,7 @@ static void path_init_lists(struct dms_path *path)
 	INIT_LIST_HEAD(&path->streams);
 	INIT_WORK(&path->pump_work, path_pump_work);
 	INIT_DELAYED_WORK(&path->hold_work, path_hold_work);
-	INIT_DELAYED_WORK(&path->rate_work, path_rate_work);
+	INIT_DELAYED_WORK(&path->rate_work, dms_path_rate_work);
 	INIT_DELAYED_WORK(&path->ack_work, path_ack_work);
 	INIT_WORK(&path->kill_work, path_kill_work);
 }
@@ -105,13 +92,6 @@ static void path_window_init(struct dms_path *path)
 
 	conf.floor = min(conf.floor, conf.cap);
 	dms_delay_init(&path->delay, &path->window, &conf);
-}
-
-/* How many paths share the lane does not change: the session is UP, or attach refuses. */
-static void path_rate_init(struct dms_path *path)
-{
-	dms_rate_init(&path->rate, READ_ONCE(dms_param_rate_mbit[path->lane]),
-		      dms_session_lane_paths(path->session, path->lane), DMS_RATE_BURST_NS);
 }
 
 /**
@@ -150,7 +130,7 @@ struct dms_path *dms_path_create(struct dms_session *session,
 	path_window_init(path);
 	dms_session_get(session);	/* put in path_release() */
 	path->session = session;
-	path_rate_init(path);
+	dms_path_rate_init(path);
 	dms_gauge_inc(DMS_GAUGE_PATHS);
 
 	err = dms_session_attach(session, path);
@@ -713,67 +693,6 @@ static void path_hold_work(struct work_struct *work)
 }
 
 /*
- * One timer for the path, however many wait.  When it is set already, it is for
- * an earlier time: a debt only grows.  Not after DYING, since only dms_mux_run()
- * of a path that is UP gets here: kill_work cancels it for good.
- */
-static void path_rate_later(struct dms_path *path, u64 now)
-{
-	dms_path_get(path);		/* put in path_rate_work() */
-	if (!queue_delayed_work(dms_wq, &path->rate_work,
-				nsecs_to_jiffies(dms_rate_wait_ns(&path->rate, now)) + 1))
-		dms_path_put(path);
-}
-
-/**
- * dms_path_rate_may() - may data be sent, by the path's limit?
- * @path: path->lock is held
- *
- * Frames that carry no data are never asked about: held back here, they would hold
- * up what the peer sends.
- *
- * Return: true, and dms_path_rate_charge() follows; false: turns go on when they may.
- */
-bool dms_path_rate_may(struct dms_path *path)
-{
-	u64 now;
-
-	lockdep_assert_held(&path->lock);
-	if (likely(!path->rate.cost))
-		return true;
-	now = ktime_get_ns();
-	if (dms_rate_may(&path->rate, now))
-		return true;
-	dms_stat_inc(DMS_STAT_RATE_WAITS);
-	path_rate_later(path, now);
-	return false;
-}
-
-/**
- * dms_path_rate_charge() - what the path's limit counts
- * @path: path->lock is held
- * @bytes: of a packet with data in it that is sent, or of a segment that the peer may
- *	   pull from now on
- */
-void dms_path_rate_charge(struct dms_path *path, u32 bytes)
-{
-	lockdep_assert_held(&path->lock);
-	if (unlikely(path->rate.cost))
-		dms_rate_charge(&path->rate, bytes, ktime_get_ns());
-}
-
-/* Those who wait for a turn go on, as they do when the window has room again. */
-static void path_rate_work(struct work_struct *work)
-{
-	struct dms_path *path = container_of(to_delayed_work(work), struct dms_path, rate_work);
-
-	spin_lock(&path->lock);
-	dms_mux_run(path);
-	spin_unlock(&path->lock);
-	dms_path_put(path);		/* of path_rate_later() */
-}
-
-/*
  * Acknowledgements that waited in vain for their process's answer.  What was put off
  * just now waits for the next time.
  */
@@ -808,15 +727,6 @@ static bool path_has_ready(struct dms_path *path)
 	return !list_empty_careful(&path->ready) || READ_ONCE(path->sched.nr);
 }
 
-/* path->lock held: the peer wanted to send, and could not. */
-static void path_grow(struct dms_path *path)
-{
-	u32 n = path->state == DMS_PATH_UP ? dms_recv_grow(path) : 0;
-
-	if (n)
-		path->ops->grow(path, n);
-}
-
 static enum dms_rule path_rx_head(struct dms_path *path, const struct dms_pkt *pkt, bool *post)
 {
 	enum dms_rule rule = DMS_RULE_NONE;
@@ -840,7 +750,7 @@ static enum dms_rule path_rx_head(struct dms_path *path, const struct dms_pkt *p
 		dms_path_kick(path);
 	*post = dms_depth_packet(&path->depth, get_jiffies_64());
 	if (unlikely(pkt->flags & DMS_PF_STALLED) && !rule)
-		path_grow(path);
+		dms_recv_stalled(path);
 	spin_unlock(&path->lock);
 	return rule;
 }
@@ -894,63 +804,6 @@ void dms_path_reposted(struct dms_path *path, u32 n)
 	if (dms_slot_rx_owes(&path->slot_rx))
 		dms_path_kick(path);
 	spin_unlock(&path->lock);
-}
-
-/**
- * dms_path_freed() - receives were not posted again, and their memory is free
- * @path: any state
- * @n: how many
- */
-void dms_path_freed(struct dms_path *path, u32 n)
-{
-	spin_lock(&path->lock);
-	dms_recv_back(path, n);
-	spin_unlock(&path->lock);
-}
-
-/**
- * dms_path_grown() - answer to ops->grow()
- * @path: any state
- * @n: receives that were posted, at most as many as were asked for
- *
- * Packets may have consumed some already; but nobody was told of them before this.
- */
-void dms_path_grown(struct dms_path *path, u32 n)
-{
-	spin_lock(&path->lock);
-	dms_recv_grown(path, n);
-	dms_slot_rx_post(&path->slot_rx, n);
-	if (dms_slot_rx_owes(&path->slot_rx))
-		dms_path_kick(path);
-	spin_unlock(&path->lock);
-}
-
-/**
- * dms_path_recalled() - the peer wants receives back
- * @path: its packet is being handled
- * @until: packets that it should have got in all
- *
- * The rest is mux.c's, which sends empty packets when there are no others.
- *
- * Return: the rule that was broken, or DMS_RULE_NONE.
- */
-enum dms_rule dms_path_recalled(struct dms_path *path, u32 until)
-{
-	enum dms_rule rule = DMS_RULE_NONE;
-
-	if (!path->moves)
-		return DMS_RULE_TYPE;
-	spin_lock(&path->lock);
-	if (!dms_depth_until_ok(&path->slot_tx, until)) {
-		rule = DMS_RULE_CREDIT;
-	} else {
-		path->until = until;
-		path->recalled = dms_depth_due(&path->slot_tx, until);
-	}
-	if (path->recalled)
-		dms_path_kick(path);
-	spin_unlock(&path->lock);
-	return rule;
 }
 
 /**

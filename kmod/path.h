@@ -192,6 +192,9 @@ void dms_path_wait(struct dms_path *path, struct dms_link *list, struct dms_stre
 void dms_path_wake(struct dms_path *path, struct dms_link *list);
 void dms_path_wait_read(struct dms_path *path, struct dms_stream *s);
 void dms_path_wake_readers(struct dms_path *path);
+/* path_rate.c */
+void dms_path_rate_init(struct dms_path *path);
+void dms_path_rate_work(struct work_struct *work);
 /* May data go now?  Else turns go on when it may. */
 bool dms_path_rate_may(struct dms_path *path);
 /* So many bytes go, or may be pulled. */

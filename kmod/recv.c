@@ -330,3 +330,74 @@ bool dms_recv_until(const struct dms_path *path, u32 *until)
 	*until = path->slot_rx.received + path->depth.recall;
 	return path->depth.recall;
 }
+
+/**
+ * dms_recv_stalled() - the peer wanted to send, and could not
+ * @path: path->lock is held
+ */
+void dms_recv_stalled(struct dms_path *path)
+{
+	u32 n = path->state == DMS_PATH_UP ? dms_recv_grow(path) : 0;
+
+	if (n)
+		path->ops->grow(path, n);
+}
+
+/* ---- what the transport and the peer tell ---- */
+
+/**
+ * dms_path_freed() - receives were not posted again, and their memory is free
+ * @path: any state
+ * @n: how many
+ */
+void dms_path_freed(struct dms_path *path, u32 n)
+{
+	spin_lock(&path->lock);
+	dms_recv_back(path, n);
+	spin_unlock(&path->lock);
+}
+
+/**
+ * dms_path_grown() - answer to ops->grow()
+ * @path: any state
+ * @n: receives that were posted, at most as many as were asked for
+ *
+ * Packets may have consumed some already; but nobody was told of them before this.
+ */
+void dms_path_grown(struct dms_path *path, u32 n)
+{
+	spin_lock(&path->lock);
+	dms_recv_grown(path, n);
+	dms_slot_rx_post(&path->slot_rx, n);
+	if (dms_slot_rx_owes(&path->slot_rx))
+		dms_path_kick(path);
+	spin_unlock(&path->lock);
+}
+
+/**
+ * dms_path_recalled() - the peer wants receives back
+ * @path: its packet is being handled
+ * @until: packets that it should have got in all
+ *
+ * The rest is mux.c's, which sends empty packets when there are no others.
+ *
+ * Return: the rule that was broken, or DMS_RULE_NONE.
+ */
+enum dms_rule dms_path_recalled(struct dms_path *path, u32 until)
+{
+	enum dms_rule rule = DMS_RULE_NONE;
+
+	if (!path->moves)
+		return DMS_RULE_TYPE;
+	spin_lock(&path->lock);
+	if (!dms_depth_until_ok(&path->slot_tx, until)) {
+		rule = DMS_RULE_CREDIT;
+	} else {
+		path->until = until;
+		path->recalled = dms_depth_due(&path->slot_tx, until);
+	}
+	if (path->recalled)
+		dms_path_kick(path);
+	spin_unlock(&path->lock);
+	return rule;
+}

@@ -24,6 +24,8 @@ void dms_recv_leave(struct dms_path *path);
 u32 dms_recv_grow(struct dms_path *path);
 void dms_recv_grown(struct dms_path *path, u32 posted);
 void dms_recv_back(struct dms_path *path, u32 count);
+/* The peer wanted to send, and could not: perhaps more are posted. */
+void dms_recv_stalled(struct dms_path *path);
 /* Packets that the peer should have sent in all; false: nothing is asked back. */
 bool dms_recv_until(const struct dms_path *path, u32 *until);
 

@@ -107,6 +107,15 @@ void dms_rdma_up(struct dms_rdma *tp);
 /* cm.c's: see room_work */
 void dms_cm_room_work(struct work_struct *work);
 
+/* rdma_recv.c */
+int dms_rdma_post_recv(struct dms_rdma *tp, struct dms_rdma_rx *rx);
+int dms_rdma_add_recv(struct dms_rdma *tp, struct dms_rdma_rx *rx, gfp_t gfp);
+void dms_rdma_free_recv(struct dms_rdma *tp, struct dms_rdma_rx *rx);
+struct dms_rdma_rx *dms_rdma_pop_idle(struct dms_rdma *tp);
+void dms_rdma_push_idle(struct dms_rdma *tp, struct dms_rdma_rx *rx);
+void dms_rdma_more_work(struct work_struct *work);
+void dms_rdma_grow(struct dms_path *path, u32 n);
+
 /* for mr.c; path->lock held */
 struct dms_rdma *dms_rdma_ready(struct dms_path *path);
 int dms_rdma_post(struct dms_rdma *tp, const struct ib_send_wr *wr);
