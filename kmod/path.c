@@ -143,9 +143,12 @@ struct dms_path *dms_path_create(struct dms_session *session,
 	return path;
 }
 
-static void path_release(struct kref *ref)
+/**
+ * dms_path_free() - what dms_path_alloc() has allocated
+ * @path: fenced, or it did not come so far
+ */
+void dms_path_free(struct dms_path *path)
 {
-	struct dms_path *path = container_of(ref, struct dms_path, ref);
 	struct dms_pull *p, *next;
 	u32 i;
 
@@ -156,6 +159,13 @@ static void path_release(struct kref *ref)
 	kvfree(path->txpkts);
 	kvfree(path->reads);
 	kvfree(path->keys);
+}
+
+static void path_release(struct kref *ref)
+{
+	struct dms_path *path = container_of(ref, struct dms_path, ref);
+
+	dms_path_free(path);
 	dms_session_put(path->session);
 	dms_gauge_dec(DMS_GAUGE_PATHS);
 	kfree(path);

@@ -163,6 +163,7 @@ bool dms_path_move(struct dms_path *path, enum dms_path_state from,
  * are set).  The transport then fills in buf_dma and mr.
  */
 int dms_path_alloc(struct dms_path *path);
+void dms_path_free(struct dms_path *path);
 /* CONNECTING -> UP; tells the session. */
 void dms_path_up(struct dms_path *path);
 /* Is something out that will be told of?  path->lock held. */

@@ -564,6 +564,7 @@ void dms_stream_exit(void)
 {
 	dms_pull_exit();
 	kmem_cache_destroy(stream_cache);
+	stream_cache = NULL;
 }
 
 /* ---- what a process asks ---- */

@@ -33,6 +33,7 @@ int dms_pull_init(void)
 void dms_pull_exit(void)
 {
 	kmem_cache_destroy(pull_cache);
+	pull_cache = NULL;
 }
 
 /**

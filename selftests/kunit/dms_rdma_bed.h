@@ -31,6 +31,13 @@
 #define dms_rdma_post		dms_t_rdma_post
 #define dms_rdma_wc_error	dms_t_rdma_wc_error
 #define dms_rdma_idle_done	dms_t_rdma_idle_done
+#define dms_rdma_post_recv	dms_t_rdma_post_recv
+#define dms_rdma_add_recv	dms_t_rdma_add_recv
+#define dms_rdma_free_recv	dms_t_rdma_free_recv
+#define dms_rdma_pop_idle	dms_t_rdma_pop_idle
+#define dms_rdma_push_idle	dms_t_rdma_push_idle
+#define dms_rdma_more_work	dms_t_rdma_more_work
+#define dms_rdma_grow		dms_t_rdma_grow
 #define dms_rdma_fail_post	dms_t_rdma_fail_post
 #define dms_rdma_post_fails	dms_t_rdma_post_fails
 #define dms_mr_init		dms_t_mr_init
@@ -100,6 +107,7 @@ static int t_set_ack_timeout(struct rdma_cm_id *id, u8 timeout)
 #define rdma_set_ack_timeout	t_set_ack_timeout
 
 #include "../../kmod/transport_rdma.c"
+#include "../../kmod/rdma_recv.c"
 #include "../../kmod/mr.c"
 /* cm.c makes queue pairs by way of the tests, see t_setup() */
 #undef dms_rdma_setup
@@ -114,6 +122,7 @@ static int t_set_ack_timeout(struct rdma_cm_id *id, u8 timeout)
 #include <rdma/ib_cache.h>
 
 #include "core/core.h"
+#include "stream.h"
 #include "wq.h"
 
 #define T_PORT		17477
@@ -332,6 +341,8 @@ static struct t_end *t_end_new(struct kunit *test, u8 cookie)
 	INIT_LIST_HEAD(&path->tx_free);
 	INIT_LIST_HEAD(&path->reads_free);
 	INIT_LIST_HEAD(&path->keys_free);
+	spin_lock_init(&path->pulls_lock);
+	INIT_LIST_HEAD(&path->pulls_free);
 	INIT_WORK(&path->kill_work, t_kill_work);
 	path->ops = &dms_rdma_ops;
 	path->session = &e->session;
@@ -404,7 +415,6 @@ static void t_expect_fenced(struct kunit *test, struct t_end *e)
 static void t_end_free(struct kunit *test, struct t_end *e)
 {
 	struct dms_path *path = &e->path;
-	u32 i;
 
 	dms_path_kill(path, DMASTREAM_ERR_LOCAL, 0);
 	t_expect_fenced(test, e);
@@ -413,11 +423,7 @@ static void t_end_free(struct kunit *test, struct t_end *e)
 	flush_work(&path->kill_work);
 	dms_cm_flush();
 	dms_rdma_ops.free(path);
-	for (i = 0; path->txpkts && i < path->nr_txpkts; i++)
-		kfree(path->txpkts[i].buf);
-	kvfree(path->txpkts);
-	kvfree(path->reads);
-	kvfree(path->keys);
+	dms_path_free(path);
 	kfree(e);
 }
 

@@ -732,7 +732,7 @@ static int t_module_begin(void)
 	if (!t_own)
 		return 0;
 	dms_wq = alloc_workqueue("dms_test", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	return dms_wq ? dms_ibdev_init() : -ENOMEM;
+	return dms_wq ? dms_stream_init() ?: dms_ibdev_init() : -ENOMEM;
 }
 
 static void t_module_end(void)
@@ -744,6 +744,7 @@ static void t_module_end(void)
 	rcu_barrier();
 	flush_workqueue(dms_wq);
 	dms_ibdev_exit();
+	dms_stream_exit();
 	destroy_workqueue(dms_wq);
 	dms_wq = NULL;
 }

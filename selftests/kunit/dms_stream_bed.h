@@ -652,7 +652,7 @@ static int t_suite_init(struct kunit_suite *suite)
 	t_own = !dms_wq;
 	if (t_own)
 		dms_wq = alloc_workqueue("dms_test", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
-	if (!dms_wq)
+	if (!dms_wq || (t_own && dms_stream_init()))
 		return -ENOMEM;
 	t_dev_begin();
 	t_node.net = &init_net;
@@ -674,6 +674,7 @@ static void t_suite_exit(struct kunit_suite *suite)
 	rcu_barrier();
 	if (!t_own)
 		return;
+	dms_stream_exit();
 	destroy_workqueue(dms_wq);
 	dms_wq = NULL;
 }
