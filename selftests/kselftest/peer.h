@@ -120,6 +120,12 @@ uint64_t peer_landing_off(const struct peer_end *e, uint64_t cookie, uint32_t *l
 
 /* ---- pairs ---- */
 void peer_addr_of(const char *env, struct dmastream_addr *addr);
+/*
+ * Of peer @nr that this node, whose address is @own, is for itself: another address is
+ * another session, with queue pairs of its own.  0 is @own; the others are added to eth0.
+ */
+void peer_address(const struct dmastream_addr *own, unsigned int nr,
+		  struct dmastream_addr *addr);
 int peer_pair_open(struct peer_pair *p, const char *service, const struct peer_cfg *a,
 		   const struct peer_cfg *b);
 /* One more stream; its key on side a is @key, on side b @key + 0x8000.  0 or -errno. */

@@ -144,6 +144,22 @@ bool peer_two_nodes(void)
 	return s && atoi(s) > 1;
 }
 
+void peer_address(const struct dmastream_addr *own, unsigned int nr,
+		  struct dmastream_addr *addr)
+{
+	char cmd[128];
+
+	*addr = *own;
+	if (!nr)
+		return;
+	/* the same /24, from 100 on */
+	addr->addr[3] = 100 + nr;
+	snprintf(cmd, sizeof(cmd), "ip addr add %u.%u.%u.%u/24 dev eth0", addr->addr[0],
+		 addr->addr[1], addr->addr[2], addr->addr[3]);
+	if (system(cmd))
+		kt_die("ip addr add");
+}
+
 bool peer_has_a(void)
 {
 	return !peer_two_nodes() || node_number() == 1;

@@ -67,26 +67,11 @@ static bool all_back(void)
 
 /* ---- peers ---- */
 
-static void address(unsigned int nr, struct dmastream_addr *addr)
-{
-	char cmd[128];
-
-	*addr = own;
-	if (!nr)
-		return;
-	/* the same /24, from 100 on */
-	addr->addr[3] = 100 + nr;
-	snprintf(cmd, sizeof(cmd), "ip addr add %u.%u.%u.%u/24 dev eth0", addr->addr[0],
-		 addr->addr[1], addr->addr[2], addr->addr[3]);
-	if (system(cmd))
-		kt_die("ip addr add");
-}
-
 static bool peer_open(unsigned int nr)
 {
 	unsigned int i;
 
-	address(nr, &pair.addr);
+	peer_address(&own, nr, &pair.addr);
 	for (i = 0; i < STREAMS; i++)
 		if (peer_pair_connect(&pair, nr * STREAMS + i))
 			return false;
@@ -186,7 +171,7 @@ static void one_too_many(void)
 	pair.a->other = never_was;
 	peer_opts(pair.a, &opts);
 	for (; nr < to; nr++) {
-		address(nr, &addr);
+		peer_address(&own, nr, &addr);
 		err = dmastream_connect(pair.a->ctx, &addr, pair.service, &opts, peer_ms(20000),
 					&handle, &where);
 		if (err)
