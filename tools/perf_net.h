@@ -107,6 +107,8 @@ struct perf_net_opts {
 	bool		poll;
 	bool		check;
 	bool		latency;	/* lane; for transports that have any */
+	bool		sqpoll;		/* a thread of the kernel submits; likewise */
+	uint32_t	sqpoll_us;	/* its idle time, 0: the kernel's */
 };
 
 struct perf_net;

@@ -118,7 +118,9 @@ static int make_queues(struct perf_net *net)
 	cq = 2 * sq + net->o.smalls + net->o.landings + 2 * ACCEPTS;
 	if (cq > max->max_cq_entries)
 		cq = max->max_cq_entries;
-	ret = dmastream_ring_create(net->ctx, sq, cq, 0, &net->ring);
+	ret = net->o.sqpoll ?
+	      dmastream_ring_create_polled(net->ctx, sq, cq, 0, net->o.sqpoll_us, &net->ring) :
+	      dmastream_ring_create(net->ctx, sq, cq, 0, &net->ring);
 	if (!ret)
 		ret = dmastream_group_create(net->ctx, net->pool, net->o.smalls, net->small_len,
 					     &net->small);

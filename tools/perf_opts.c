@@ -38,6 +38,7 @@ static const char usage_text[] =
 "  -b, --bidirectional   each message is answered by one of its size\n"
 "  -e, --events          sleep until something happens (the default)\n"
 "      --poll            never sleep\n"
+"      --sqpoll[=USEC]   a thread of the kernel submits, and sleeps when idle so long\n"
 "      --lane=LANE       bulk (the default) or latency\n"
 "      --procs=N         client processes\n"
 "      --check           look at a word of each 4 KiB that comes\n"
@@ -67,7 +68,7 @@ static const char usage_text[] =
 "  -V, --version\n";
 
 enum {
-	OPT_POLL = 256, OPT_LANE, OPT_PROCS, OPT_CHECK, OPT_WARMUP, OPT_RATE, OPT_LOAD, OPT_ARRIVALS,
+	OPT_POLL = 256, OPT_SQPOLL, OPT_LANE, OPT_PROCS, OPT_CHECK, OPT_WARMUP, OPT_RATE, OPT_LOAD, OPT_ARRIVALS,
 	OPT_CV, OPT_REQUEST, OPT_FANOUT, OPT_ROWS, OPT_ZIPF, OPT_SEED, OPT_SERVICE, OPT_BIND,
 	OPT_LANDING, OPT_LANDINGS, OPT_SMALLS, OPT_GBITS, OPT_JSON, OPT_CSV,
 };
@@ -85,6 +86,7 @@ static const struct option long_opts[] = {
 	{ "bidirectional", no_argument, NULL, 'b' },
 	{ "events", no_argument, NULL, 'e' },
 	{ "poll", no_argument, NULL, OPT_POLL },
+	{ "sqpoll", optional_argument, NULL, OPT_SQPOLL },
 	{ "lane", required_argument, NULL, OPT_LANE },
 	{ "procs", required_argument, NULL, OPT_PROCS },
 	{ "check", no_argument, NULL, OPT_CHECK },
@@ -261,6 +263,17 @@ static int parse_lane(struct perf_opts *o, const char *lane)
 	return usage_error("--lane wants bulk or latency", lane);
 }
 
+static int parse_sqpoll(struct perf_opts *o, const char *usec)
+{
+	uint64_t v = 0;
+
+	if (usec && (!parse_u64(usec, &v) || !v || v > 1000000))
+		return usage_error("--sqpoll wants microseconds, 1 to 1000000", usec);
+	o->net.sqpoll = true;
+	o->net.sqpoll_us = (uint32_t)v;
+	return 0;
+}
+
 static int parse_real(struct perf_opts *o, int c)
 {
 	double seconds;
@@ -354,6 +367,8 @@ static int parse_one(struct perf_opts *o, int c)
 		return parse_loads(o, optarg);
 	case OPT_LANE:
 		return parse_lane(o, optarg);
+	case OPT_SQPOLL:
+		return parse_sqpoll(o, optarg);
 	case OPT_ARRIVALS:
 		return parse_arrivals(o, optarg);
 	case OPT_SERVICE:

@@ -95,6 +95,9 @@ def flows():
     if rows:
         result(rows[0]['ops'] == 4000 and rows[0]['streams'] == 8, 'rate: all messages of all processes', rows)
         by_module('rate: in packets', 'eager_rx_bytes', before, after, 4000 * 64, 8000 * 64)
+    before = counters()
+    if rows_of('rate', '-n', '2000', '-q', '4', '-l', '8', '--sqpoll=5000'):
+        by_module('rate --sqpoll: a thread of the kernel submits', 'polled_sqes', before, counters(), 100, 4000)
     rows = rows_of('bw', '-s', '64k', '-n', '50', '-b')
     if rows:
         r = rows[0]
