@@ -92,6 +92,25 @@ static double idle_share(void)
 	return least;
 }
 
+/*
+ * What went last may have asked for no completion.  Each path hears of it by one empty
+ * packet, a keepalive interval later (dms_path_stuck()), and is silent after that.
+ */
+static void until_silent(void)
+{
+	uint64_t end = kt_now_ns() + peer_ms(20000) * 1000000ULL, since = kt_now_ns();
+	long long packets = peer_counter("tx_packets"), now;
+
+	peer_waits_for("three seconds without a packet");
+	while (kt_now_ns() < end && kt_now_ns() - since < 3000000000ULL) {
+		kt_sleep_ms(100);
+		now = peer_counter("tx_packets");
+		if (now != packets)
+			since = kt_now_ns();
+		packets = now;
+	}
+}
+
 static void idle(double before)
 {
 	long long packets = peer_counter("tx_packets"), kicks = peer_counter("kicks");
@@ -102,6 +121,7 @@ static void idle(double before)
 			break;
 	kt_is(pair.a->nr, STREAMS, "streams");
 	peer_settle(&pair, 0, pair.b->rx_msgs);
+	until_silent();
 	packets = peer_counter("tx_packets");
 	kicks = peer_counter("kicks");
 	share = idle_share();
