@@ -30,7 +30,7 @@ struct dms_ibdev;
 struct ib_sge;
 struct file;
 
-#define DMS_IBDEVS_MAX	16
+#define DMS_IBDEVS_MAX	32
 
 /* DMA addresses of a pool on one device, one per chunk. */
 struct dms_pool_map {
