@@ -179,6 +179,11 @@ static bool mux_push(struct dms_path *path, struct dms_stream *s)
 	return pushed;
 }
 
+static u32 path_max_sges(const struct dms_path *path)
+{
+	return min_t(u32, DMS_TX_SGES, path->ibdev->max_send_sge);
+}
+
 /**
  * dms_build_pieces_max() - pieces that a body can be gathered from
  * @path: with its device
@@ -187,18 +192,13 @@ static bool mux_push(struct dms_path *path, struct dms_stream *s)
  */
 u32 dms_build_pieces_max(const struct dms_path *path)
 {
-	return min_t(u32, DMS_TX_SGES, path->ibdev->max_send_sge) - 1;
+	return path_max_sges(path) - 1;
 }
 
 static u32 build_bytes(const struct dms_build *b, u32 frames, u32 body)
 {
 	return sizeof(struct dms_wire_pkt) +
 	       frames * sizeof(struct dms_wire_frame) + body;
-}
-
-static u32 build_max_sges(const struct dms_build *b)
-{
-	return dms_build_pieces_max(b->path) + 1;
 }
 
 static bool build_fits(const struct dms_build *b, u32 body, u32 sges)
@@ -213,7 +213,7 @@ static bool build_fits(const struct dms_build *b, u32 body, u32 sges)
 			return false;
 		sges = 1;
 	}
-	return b->pkt->nr_sge + sges <= build_max_sges(b);
+	return b->pkt->nr_sge + sges <= path_max_sges(b->path);
 }
 
 static bool build_open(struct dms_build *b, bool update_only)
@@ -404,7 +404,7 @@ void *dms_build_copy(struct dms_build *b, u32 len)
 int dms_build_gather(struct dms_build *b, struct dms_req *req)
 {
 	struct dms_txpkt *pkt = b->pkt;
-	u32 max = build_max_sges(b);
+	u32 max = path_max_sges(b->path);
 	struct dms_elem piece;
 	u32 at;
 	int n;

@@ -196,8 +196,21 @@ void dms_path_wake_readers(struct dms_path *path);
 /* path_rate.c */
 void dms_path_rate_init(struct dms_path *path);
 void dms_path_rate_work(struct work_struct *work);
-/* May data go now?  Else turns go on when it may. */
-bool dms_path_rate_may(struct dms_path *path);
+bool dms_path_rate_limit(struct dms_path *path);
+/**
+ * dms_path_rate_may() - may data be sent, by the path's limit?
+ * @path: path->lock is held
+ *
+ * Frames that carry no data are never asked about: held back here, they would hold
+ * up what the peer sends.
+ *
+ * Return: true, and dms_path_rate_charge() follows; false: turns go on when they may.
+ */
+static inline bool dms_path_rate_may(struct dms_path *path)
+{
+	return likely(!path->rate.cost) || dms_path_rate_limit(path);
+}
+
 /* So many bytes go, or may be pulled. */
 void dms_path_rate_charge(struct dms_path *path, u32 bytes);
 void dms_path_hold_later(struct dms_path *path, struct dms_stream *s);

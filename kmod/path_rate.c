@@ -51,22 +51,16 @@ static void path_rate_later(struct dms_path *path, u64 now)
 }
 
 /**
- * dms_path_rate_may() - may data be sent, by the path's limit?
+ * dms_path_rate_limit() - dms_path_rate_may() of a path that has a limit
  * @path: path->lock is held
  *
- * Frames that carry no data are never asked about: held back here, they would hold
- * up what the peer sends.
- *
- * Return: true, and dms_path_rate_charge() follows; false: turns go on when they may.
+ * Return: as there.
  */
-bool dms_path_rate_may(struct dms_path *path)
+bool dms_path_rate_limit(struct dms_path *path)
 {
-	u64 now;
+	u64 now = ktime_get_ns();
 
 	lockdep_assert_held(&path->lock);
-	if (likely(!path->rate.cost))
-		return true;
-	now = ktime_get_ns();
 	if (dms_rate_may(&path->rate, now))
 		return true;
 	dms_stat_inc(DMS_STAT_RATE_WAITS);

@@ -15,6 +15,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/percpu-refcount.h>
 #include <linux/rcupdate.h>
@@ -99,11 +100,6 @@ int dms_pool_tile_sges(struct dms_pool *pool, struct dms_ibdev *ibdev,
 		       const struct dms_tile *tile, u32 at, u32 len, struct ib_sge *sge, int max);
 u32 dms_pool_tile_span(const struct dms_pool *pool, const struct dms_tile *tile, u32 at, u32 len,
 		       int max);
-/*
- * The kernel's address of @off; *@len is lowered to what is contiguous there.
- * For eager.c alone, which holds every copy of payload that there is.
- */
-void *dms_pool_addr(const struct dms_pool *pool, u64 off, u32 *len);
 /* ib_dma_sync for the CPU after the device wrote */
 void dms_pool_sync_for_cpu(struct dms_pool *pool, struct dms_ibdev *ibdev, u64 off, u32 len);
 /* ib_dma_sync for the device before it reads */
@@ -124,6 +120,26 @@ static inline u64 dms_pool_chunk_len(const struct dms_pool *pool, u32 i)
 	u64 at = (u64)i << pool->chunk_shift;
 
 	return min_t(u64, 1ULL << pool->chunk_shift, pool->size - at);
+}
+
+/**
+ * dms_pool_addr() - the kernel's address of a byte
+ * @pool: pool; the range was checked, and a transfer is held
+ * @off: the byte
+ * @len: in: most that is wanted, not 0; out: what is contiguous there, at most
+ *       that
+ *
+ * For eager.c alone, which holds every copy of payload that there is.
+ *
+ * Context: Any.
+ * Return: address.
+ */
+static inline void *dms_pool_addr(const struct dms_pool *pool, u64 off, u32 *len)
+{
+	u32 size = 1U << pool->chunk_shift, at = off & (size - 1);
+
+	*len = min(*len, size - at);
+	return page_address(pool->chunk[off >> pool->chunk_shift]) + at;
 }
 
 #endif /* DMS_POOL_H */

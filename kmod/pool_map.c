@@ -264,26 +264,6 @@ u32 dms_pool_sge_span(const struct dms_pool *pool, u64 off, u32 len, int max)
 }
 
 /**
- * dms_pool_addr() - the kernel's address of a byte
- * @pool: pool; the range was checked, and a transfer is held
- * @off: the byte
- * @len: in: most that is wanted, not 0; out: what is contiguous there, at most
- *       that
- *
- * For eager.c alone.
- *
- * Context: Any.
- * Return: address.
- */
-void *dms_pool_addr(const struct dms_pool *pool, u64 off, u32 *len)
-{
-	u32 chunk, at;
-
-	*len = pool_piece(pool, off, *len, &chunk, &at);
-	return page_address(pool->chunk[chunk]) + at;
-}
-
-/**
  * dms_pool_sync_for_cpu() - after the device wrote
  * @pool: pool; the range was checked, and a transfer is held
  * @ibdev: device on which it is mapped

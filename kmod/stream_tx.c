@@ -140,7 +140,7 @@ static u32 tx_eager_max(const struct dms_stream *s)
 }
 
 /*
- * Pieces that the NIC gathers the message from; 0: it is copied; more than @most:
+ * Pieces that the NIC gathers a message of more than DMS_COPY_MAX from; 0: it is copied; more than @most:
  * it cannot be eager.
  *
  * A tile of more pieces than can be gathered is copied as long as a packet's buffer
@@ -152,8 +152,6 @@ static u32 tx_pieces(const struct dms_req *req, u32 most)
 	struct dms_elem piece;
 	u32 shift, at, n = 0;
 
-	if (req->len <= DMS_COPY_MAX)
-		return 0;
 	shift = req->pool->chunk_shift;
 	for (at = 0; at < req->len && n <= most; at += piece.len) {
 		if (!dms_req_at(req, at, &piece))
@@ -165,6 +163,22 @@ static u32 tx_pieces(const struct dms_req *req, u32 most)
 	return n;
 }
 
+/* Is it sent as an eager message?  Then *@pieces is as above. */
+static bool tx_is_eager(const struct dms_stream *s, const struct dms_path *path,
+			const struct dms_req *req, u32 *pieces)
+{
+	u32 most;
+
+	*pieces = 0;
+	if (req->len > tx_eager_max(s))
+		return false;
+	if (likely(req->len <= DMS_COPY_MAX))
+		return true;
+	most = dms_build_pieces_max(path);
+	*pieces = tx_pieces(req, most);
+	return *pieces <= most;
+}
+
 static void tx_on_wire(struct dms_stream *s, struct dms_req *req)
 {
 	req->seq = ++s->tx_seq;
@@ -174,10 +188,9 @@ static void tx_on_wire(struct dms_stream *s, struct dms_req *req)
 
 /* True: sent; else *served says why not. */
 static bool tx_eager(struct dms_stream *s, struct dms_build *b, struct dms_req *req,
-		     enum dms_served *served)
+		     u32 pieces, enum dms_served *served)
 {
 	struct dms_path *path = b->path;
-	u32 pieces = tx_pieces(req, dms_build_pieces_max(path));
 	u64 charge = dms_window_charge(&path->window, req->len);
 	struct dms_frame f = {
 		.type = DMS_F_DATA,
@@ -404,6 +417,7 @@ static enum dms_served tx_messages(struct dms_stream *s, struct dms_build *b)
 {
 	enum dms_served served;
 	struct dms_req *req;
+	u32 pieces;
 	bool sent;
 
 	while ((req = list_first_entry_or_null(&s->txq, struct dms_req, node))) {
@@ -413,10 +427,8 @@ static enum dms_served tx_messages(struct dms_stream *s, struct dms_build *b)
 		}
 		if (!dms_turn_may(&b->path->sched, &s->turn))
 			return DMS_SERVED_MORE;
-		if (req->len <= tx_eager_max(s) &&
-		    tx_pieces(req, dms_build_pieces_max(b->path)) <=
-		    dms_build_pieces_max(b->path)) {
-			sent = tx_eager(s, b, req, &served);
+		if (tx_is_eager(s, b->path, req, &pieces)) {
+			sent = tx_eager(s, b, req, pieces, &served);
 		} else if (s->peer_nolarge && !s->peer_posted) {
 			tx_complete(s, req, -EMSGSIZE);
 			continue;

@@ -12,9 +12,6 @@
 
 #include "pick.h"
 
-/* 1/16 bytes of a byte of weight 1 */
-#define TURN_UNIT	4
-
 /**
  * dms_sched_init() - nobody wants to send
  * @q: of a path
@@ -29,7 +26,7 @@ void dms_sched_init(struct dms_sched *q, u32 order)
 
 	q->now = 0;
 	q->nr = 0;
-	q->shift = clamp_t(u32, order, DMS_SCHED_ORDER_MIN, DMS_SCHED_ORDER_MAX) + TURN_UNIT;
+	q->shift = clamp_t(u32, order, DMS_SCHED_ORDER_MIN, DMS_SCHED_ORDER_MAX) + DMS_TURN_UNIT;
 	dms_link_init(&q->late);
 	for (i = 0; i < DMS_SCHED_ROUNDS; i++)
 		dms_link_init(&q->round[i]);
@@ -177,33 +174,4 @@ void dms_sched_again(struct dms_sched *q, struct dms_turn *t)
 		list = &q->round[(q->now >> q->shift) % DMS_SCHED_ROUNDS];
 	dms_link_prepend(list, &t->link);
 	q->nr++;
-}
-
-/**
- * dms_turn_may() - may a stream send in the round that is on?
- * @q: of its path
- * @t: its turn
- *
- * Context: Any.
- * Return: true as long as it has not used up its turn.
- */
-bool dms_turn_may(const struct dms_sched *q, const struct dms_turn *t)
-{
-	return (s64)(t->at - q->now) < (s64)sched_rounds(q, 1);
-}
-
-/**
- * dms_turn_charge() - a stream has sent
- * @t: its turn; when it waits it is to be moved afterwards
- * @bytes: how much
- * @weight: of the stream, 1 to DMS_SCHED_WEIGHT_MAX; what is outside counts as the
- *	    nearest
- *
- * Context: Any.
- */
-void dms_turn_charge(struct dms_turn *t, u32 bytes, u32 weight)
-{
-	u32 w = clamp_t(u32, weight, 1, DMS_SCHED_WEIGHT_MAX);
-
-	t->at += ((u64)(bytes / w) << TURN_UNIT) + ((bytes % w) << TURN_UNIT) / w;
 }

@@ -15,6 +15,7 @@
 #ifndef DMS_CORE_PICK_H
 #define DMS_CORE_PICK_H
 
+#include <linux/minmax.h>
 #include <linux/types.h>
 
 #include "link.h"
@@ -25,6 +26,8 @@
 #define DMS_SCHED_LATE		256
 #define DMS_SCHED_LATE_IDLE	16
 #define DMS_SCHED_WEIGHT_MAX	16
+/* A byte of weight 1 is 2^this of what is counted. */
+#define DMS_TURN_UNIT		4
 /* Bytes of a turn of weight 1 are 2^order. */
 #define DMS_SCHED_ORDER_MIN	6
 #define DMS_SCHED_ORDER_MAX	20
@@ -57,7 +60,38 @@ void dms_sched_add(struct dms_sched *q, struct dms_turn *t);
 struct dms_turn *dms_sched_next(struct dms_sched *q);
 /* It could not send all that it may: it is the next one again. */
 void dms_sched_again(struct dms_sched *q, struct dms_turn *t);
-bool dms_turn_may(const struct dms_sched *q, const struct dms_turn *t);
-void dms_turn_charge(struct dms_turn *t, u32 bytes, u32 weight);
+
+/**
+ * dms_turn_may() - may a stream send in the round that is on?
+ * @q: of its path
+ * @t: its turn
+ *
+ * Context: Any.
+ * Return: true as long as it has not used up its turn.
+ */
+static inline bool dms_turn_may(const struct dms_sched *q, const struct dms_turn *t)
+{
+	return (s64)(t->at - q->now) < (s64)(1ULL << q->shift);
+}
+
+/**
+ * dms_turn_charge() - a stream has sent
+ * @t: its turn; when it waits it is to be moved afterwards
+ * @bytes: how much
+ * @weight: of the stream, 1 to DMS_SCHED_WEIGHT_MAX; what is outside counts as the
+ *	    nearest
+ *
+ * Context: Any.
+ */
+static inline void dms_turn_charge(struct dms_turn *t, u32 bytes, u32 weight)
+{
+	u32 w = clamp_t(u32, weight, 1, DMS_SCHED_WEIGHT_MAX);
+
+	if (w == 1)
+		t->at += (u64)bytes << DMS_TURN_UNIT;
+	else
+		t->at += ((u64)(bytes / w) << DMS_TURN_UNIT) +
+			 ((bytes % w) << DMS_TURN_UNIT) / w;
+}
 
 #endif /* DMS_CORE_PICK_H */

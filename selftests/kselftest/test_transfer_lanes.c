@@ -5,7 +5,7 @@
  *
  *	test_transfer_lanes			lanes, rates; two guests: a peer without one
  *	test_transfer_lanes class IFACE		the traffic class on the wire (see test_lanes.sh)
- *	test_transfer_lanes delays WHAT LEN	prints the delays of a ping-pong beside bulk data,
+ *	test_transfer_lanes delays WHAT LEN [LIMIT]	the delays of a ping-pong beside bulk data,
  *						64 MiB in messages of LEN bytes again and again
  */
 #include <arpa/inet.h>
@@ -559,8 +559,12 @@ static double delays(const char *what, uint64_t flags, bool bulk, double seconds
 	return p99;
 }
 
-/* Prints; what can be expected of a bed whose one CPU is the NIC, too, is not much. */
-static void test_delays(const char *wire)
+/*
+ * Prints, and with a @limit says whether P99 on the latency lane beside bulk is within so
+ * many times that of an idle wire.  Of a bed whose one CPU is the NIC, too, as with rxe,
+ * not much can be expected.
+ */
+static void test_delays(const char *wire, double limit)
 {
 	double idle, same, own;
 	char what[64];
@@ -575,6 +579,9 @@ static void test_delays(const char *wire)
 		printf("# P99 of idle, %s: same lane %.1f x, latency lane %.1f x\n", wire,
 		       same / idle, own / idle);
 	kt_ok(idle > 0 && same > 0 && own > 0, "ping-pongs, %s", wire);
+	if (limit)
+		kt_ok(own <= limit * idle, "%s: P99 of the latency lane is within %.1f x of idle",
+		      wire, limit);
 }
 
 int main(int argc, char **argv)
@@ -583,9 +590,9 @@ int main(int argc, char **argv)
 	configure();
 	if (argc == 3 && !strcmp(argv[1], "class")) {
 		KT_RUN(test_class(argv[2]));
-	} else if (argc == 4) {
+	} else if (argc >= 4) {
 		bulk_len = atoi(argv[3]);
-		KT_RUN(test_delays(argv[2]));
+		KT_RUN(test_delays(argv[2], argc > 4 ? atof(argv[4]) : 0));
 	} else if (peer_two_nodes()) {
 		KT_RUN(two_nodes());
 	} else {
