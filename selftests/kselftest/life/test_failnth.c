@@ -73,11 +73,14 @@ static struct dmastream_listener *service;
 static struct dmastream_addr self;
 static uint32_t tx, rx;
 
-enum call { OPEN, POOL, ATTACH, GROUP, RING, LISTEN, CONNECT, ACCEPT, SEND, CLOSE, SHUT, CALLS };
+enum call {
+	OPEN, POOL, ATTACH, GROUP, RING, POLLED, LISTEN, CONNECT, ACCEPT, SEND, TILE, CLOSE, SHUT, CALLS
+};
 
 static const char * const names[CALLS] = {
-	"open", "POOL_CREATE", "POOL_ATTACH", "GROUP_CREATE", "RING_CREATE", "LISTEN",
-	"CONNECT", "ACCEPT", "ENTER with a SEND", "CLOSE", "SHUTDOWN"
+	"open", "POOL_CREATE", "POOL_ATTACH", "GROUP_CREATE", "RING_CREATE",
+	"RING_CREATE with a thread", "LISTEN", "CONNECT", "ACCEPT", "ENTER with a SEND",
+	"ENTER with a tile", "CLOSE", "SHUTDOWN"
 };
 
 static int made_fd;
@@ -110,6 +113,9 @@ static int call_make(enum call call, int ctx)
 		err = kt_ioctl(ctx, DMASTREAM_IOC_GROUP_CREATE, &group);
 		made_fd = group.fd;
 		return err;
+	case POLLED:
+		ring.flags = DMASTREAM_RING_POLL;
+		/* fall through */
 	case RING:
 		err = kt_ioctl(ctx, DMASTREAM_IOC_RING_CREATE, &ring);
 		made_fd = ring.fd;
@@ -147,6 +153,7 @@ static int call_stream(enum call call, int ctx)
 		rx = acc.stream;
 		return err;
 	case SEND:
+	case TILE:
 		return kt_ioctl(dmastream_ring_fd(e.ring), DMASTREAM_IOC_ENTER, &enter);
 	case CLOSE:
 		return kt_ioctl(ctx, DMASTREAM_IOC_CLOSE, &close_arg);
@@ -155,27 +162,45 @@ static int call_stream(enum call call, int ctx)
 	}
 }
 
+static bool is_send(enum call call)
+{
+	return call == SEND || call == TILE;
+}
+
+/* Of 20,000 bytes, as a tile in rows that need keys of their own; what they are nobody looks at. */
+static void prepare_send(enum call call)
+{
+	struct dmastream_tile tile = {
+		.off = LIFE_SLOT_AT, .rows = 20, .row_bytes = 1000, .pitch = 1500,
+	};
+
+	if (call == SEND)
+		life_send(&e, tx, 20000, 7);
+	else
+		dmastream_prep_send_tile(e.ring, dmastream_get_sqe(e.ring), tx,
+					 dmastream_pool_handle(e.pool), &tile, 7, 7);
+	/* published, for the ENTER that follows */
+	__atomic_store_n(&e.ring->shared->sq_tail, e.ring->sq_next, __ATOMIC_RELEASE);
+}
+
 /* What has to be there before the request. */
 static void before(enum call call)
 {
 	made_fd = -1;
 	made_pool = 0;
 	made_stream = 0;
-	if (call == ACCEPT || call == SEND || call == CLOSE || call == SHUT) {
+	if (call == ACCEPT || is_send(call) || call == CLOSE || call == SHUT) {
 		if (life_connect(&e, &self, "failnth", &tx))
 			kt_die("a stream");
 	}
-	if (call == SEND || call == CLOSE || call == SHUT) {
+	if (is_send(call) || call == CLOSE || call == SHUT) {
 		struct dmastream_stream_opts opts = life_opts(&peer, 2);
 
 		if (dmastream_accept(service, &opts, 60000, &rx, NULL))
 			kt_die("the other end");
 	}
-	if (call == SEND) {
-		life_send(&e, tx, 20000, 7);
-		/* published, for the ENTER that follows */
-		__atomic_store_n(&e.ring->shared->sq_tail, e.ring->sq_next, __ATOMIC_RELEASE);
-	}
+	if (is_send(call))
+		prepare_send(call);
 }
 
 static void reap(struct life_end *end)
@@ -201,7 +226,7 @@ static void after(enum call call, int err)
 		close(made_fd);
 	if (!err && made_pool)
 		ioctl(dmastream_fd(e.ctx), DMASTREAM_IOC_CLOSE, &pool);
-	if (call == SEND) {
+	if (is_send(call)) {
 		if (dmastream_sq_pending(e.ring))
 			dmastream_submit(e.ring);
 		if (life_until(&e, DMASTREAM_OP_SEND, &cqe, 60000) || cqe.result != 20000)
