@@ -575,6 +575,18 @@ static int t_read(struct t_end *e, u64 addr, u32 rkey, u64 to, u32 len)
 #define t_wait(test, e, cond) \
 	KUNIT_EXPECT_TRUE(test, wait_event_timeout((e)->wq, cond, T_WAIT))
 
+/*
+ * As a KEY does: a packet that was posted after a registration says that it is done.  Without
+ * it the other end's READ can come first, since two queue pairs know no order.
+ */
+static void t_tell(struct kunit *test, struct t_end *e, struct t_end *to)
+{
+	int had = atomic_read(&to->reposted);
+
+	KUNIT_EXPECT_EQ(test, t_send(e, to, 64), 0);
+	t_wait(test, to, atomic_read(&to->reposted) > had || to->path.err_class);
+}
+
 static void t_raw_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct t_raw *raw = container_of(wc->wr_cqe, struct t_raw, cqe);

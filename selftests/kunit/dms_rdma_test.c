@@ -71,6 +71,7 @@ static void t_pull_one(struct kunit *test, struct t_pair *p, u64 off, u32 len, u
 	u32 i, at;
 
 	KUNIT_ASSERT_NOT_NULL(test, key);
+	t_tell(test, p->b, p->a);
 	/* neither a bus address nor the kernel's */
 	KUNIT_EXPECT_EQ(test, key->addr >> 32, (u64)(key - p->b->path.keys + 1));
 	KUNIT_EXPECT_EQ(test, key->addr & ~PAGE_MASK, off & ~PAGE_MASK);
@@ -128,6 +129,7 @@ static void t_pull_part(struct kunit *test, struct t_pair *p, const struct dms_t
 	KUNIT_EXPECT_NOT_NULL(test, key);
 	if (!key)
 		return;
+	t_tell(test, p->b, p->a);
 	memset(t_byte(0, 0), 0xee, PAGE_SIZE);
 	for (i = 0; i < len; i += n) {
 		n = dms_pool_sge_span(t_pool[0], i, len - i, 16);
@@ -192,6 +194,7 @@ static void t_byte_past_tile(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, key);
 	if (!key)
 		goto out;
+	t_tell(test, p.b, p.a);
 	wr.remote_addr = key->addr + 2 * PAGE_SIZE - 1;
 	wr.rkey = key->rkey;
 	dms_pool_sges(t_pool[0], p.a->path.ibdev, 0, 2, &sge, 1);
@@ -224,6 +227,7 @@ static void t_refused_access(struct kunit *test, enum ib_wr_opcode op, bool revo
 	KUNIT_EXPECT_NOT_NULL(test, key);
 	if (!key)
 		goto out;
+	t_tell(test, p.b, p.a);
 	wr.remote_addr = key->addr - before;
 	wr.rkey = key->rkey;
 	if (revoked) {
@@ -279,6 +283,7 @@ static void t_key_of_another(struct kunit *test)
 		if (t_pair_new(test, &other)) {
 			key = t_expose(p.b, 0, 512);
 			KUNIT_EXPECT_NOT_NULL(test, key);
+			t_tell(test, p.b, p.a);
 			dms_pool_sges(t_pool[0], t_ibdev, 0, 512, &sge, 1);
 			sge.lkey = ((struct dms_rdma *)other.a->path.priv)->pd->local_dma_lkey;
 			wr.wr.sg_list = &sge;
@@ -538,6 +543,7 @@ static void t_remote_invalidation(struct kunit *test)
 	if (t_pair_new(test, &p)) {
 		key = t_expose(p.b, 0, 512);
 		KUNIT_EXPECT_NOT_NULL(test, key);
+		t_tell(test, p.b, p.a);
 		dms_pool_sges(t_pool[0], t_ibdev, 0, 100, &sge, 1);
 		sge.lkey = ((struct dms_rdma *)p.a->path.priv)->pd->local_dma_lkey;
 		wr.sg_list = &sge;
