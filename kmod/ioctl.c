@@ -291,7 +291,10 @@ static int call_ring_create(struct dms_call *call)
 	new.obj_handle = &ring->handle;
 	new.file = dms_ring_file(ring);
 	err = PTR_ERR_OR_ZERO(new.file);
-	if (!err)
+	/* its thread, if it has one, knows the ring; else the file's release takes it off */
+	if (err)
+		dms_ring_shutdown(ring);
+	else
 		err = call_install(call, &new);
 	if (err)
 		dms_ring_put(ring);
