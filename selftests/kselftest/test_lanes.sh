@@ -38,9 +38,9 @@ rxe)
 	fi ;;
 hwsim)
 	export DMS_RDMA=hw-b
-	# a wire that is the bottleneck, not the CPU: 3 Gbit/s in packets of 4 KiB
+	# a wire that is the bottleneck, not the CPU: 1 Gbit/s in packets of 4 KiB
 	for dev in hw-a hw-b; do
-		echo 3000 >/sys/kernel/debug/hwsim/$dev/rate_mbps || exit 4
+		echo 1000 >/sys/kernel/debug/hwsim/$dev/rate_mbps || exit 4
 		echo 5000 >/sys/kernel/debug/hwsim/$dev/delay_ns
 	done
 	"$prog" delays '64 MiB pulled' 67108864 2 || bad=1

@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -433,6 +434,7 @@ static void test_class(const char *iface)
 /* ---- the delays of a ping-pong beside bulk data ---- */
 
 #define BULK_MSG	(64 << 20)
+#define PINGS		10000		/* at most: 100 are above P99 */
 
 static uint32_t bulk_len;
 
@@ -468,6 +470,9 @@ static pid_t bulk_start(void)
 		return pid;
 	}
 	close(ready[0]);
+	/* it looks at each byte: of one CPU the ping-pong is to have what it wants */
+	if (setpriority(PRIO_PROCESS, 0, 19))
+		_exit(1);
 	a.tx_bytes = BULK_MSG + (1 << 20);
 	b.small_n = 1024;
 	b.small_len = 8192;
@@ -527,12 +532,19 @@ static void ping(struct peer_pair *p)
 			dmastream_submit_and_wait(p->a->ring, 1, kt_now_ns() + 1000000000);
 }
 
+/* Of all streams. */
+static long long received(void)
+{
+	return peer_counter("rdma_rx_bytes") + peer_counter("eager_rx_bytes");
+}
+
 static double delays(const char *what, uint64_t flags, bool bulk, double seconds)
 {
-	uint64_t *ns = calloc(200000, sizeof(*ns)), end, begin;
+	uint64_t *ns = calloc(PINGS, sizeof(*ns)), end, begin, since;
+	long long bytes;
 	unsigned int n = 0, i;
 	struct peer_pair p;
-	double p50, p99;
+	double p50, p99, mbps;
 	pid_t pid = 0;
 
 	if (!open_pair(&p, "ping", &small_cfg, flags, 1))
@@ -541,18 +553,25 @@ static double delays(const char *what, uint64_t flags, bool bulk, double seconds
 		pid = bulk_start();
 	for (i = 0; i < 20; i++)
 		ping(&p);
-	end = kt_now_ns() + (uint64_t)(seconds * 1e9);
-	while ((kt_now_ns() < end || n < 30) && n < 200000 && !peer_errors) {
+	bytes = received();
+	since = kt_now_ns();
+	end = since + (uint64_t)(seconds * 1e9);
+	while ((kt_now_ns() < end || n < 30) && n < PINGS && !peer_errors) {
 		begin = kt_now_ns();
 		ping(&p);
 		ns[n++] = kt_now_ns() - begin;
+		/* one after the other they would take all of the CPU that the bulk data needs */
+		usleep(500);
 	}
+	mbps = (received() - bytes) * 1e3 / (kt_now_ns() - since);
 	bulk_stop(pid);
 	qsort(ns, n, sizeof(*ns), by_size);
 	p50 = ns[n / 2] / 1e3;
 	p99 = ns[n * 99 / 100] / 1e3;
-	printf("# %-34s %6u round trips, P50 %9.0f us, P99 %9.0f us, most %9.0f us\n", what, n, p50,
-	       p99, ns[n - 1] / 1e3);
+	printf("# %-34s %6u round trips, P50 %7.0f us, P99 %7.0f us, most %7.0f us, beside %.1f MB/s\n",
+	       what, n, p50, p99, ns[n - 1] / 1e3, mbps);
+	if (bulk)
+		kt_ok(mbps > 1, "bulk data came meanwhile");
 	free(ns);
 	peer_pair_close(&p);
 	peer_check_gauges();
@@ -570,11 +589,11 @@ static void test_delays(const char *wire, double limit)
 	char what[64];
 
 	snprintf(what, sizeof(what), "idle, %s", wire);
-	idle = delays(what, DMASTREAM_STREAM_LATENCY, false, 4);
+	idle = delays(what, DMASTREAM_STREAM_LATENCY, false, 2);
 	snprintf(what, sizeof(what), "bulk on the same lane, %s", wire);
-	same = delays(what, 0, true, 8);
+	same = delays(what, 0, true, 4);
 	snprintf(what, sizeof(what), "bulk on the other lane, %s", wire);
-	own = delays(what, DMASTREAM_STREAM_LATENCY, true, 8);
+	own = delays(what, DMASTREAM_STREAM_LATENCY, true, 4);
 	if (idle > 0)
 		printf("# P99 of idle, %s: same lane %.1f x, latency lane %.1f x\n", wire,
 		       same / idle, own / idle);
