@@ -500,6 +500,7 @@ static void recv_done(struct peer_end *e, const struct dmastream_cqe *cqe)
 		s->part = 0;
 		e->rx_msgs++;
 		e->rx_bytes += total;
+		s->came_at = e->rx_bytes;
 		if (total <= e->cfg.small_len && total <= dmastream_limits(e->ctx)->eager_max)
 			e->rx_eager += total;
 	}

@@ -41,6 +41,7 @@ struct peer_stream {
 	uint32_t	tx_out;		/* sends without a last completion */
 	uint64_t	tx_msgs, tx_bytes, tx_failed;
 	uint64_t	rx_msgs, rx_bytes;
+	uint64_t	came_at;	/* the end's rx_bytes with its last message */
 	int		eos_result;
 };
 
