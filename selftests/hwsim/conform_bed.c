@@ -36,7 +36,7 @@ static struct conf_port *conf_port(struct conf_pair *p, struct conf_side *s)
  * Everything between the two goes over the simulated wire and nothing through
  * here, unless a suite has packets leave as frames: then each is the other's cable.
  * It has one end when a frame goes in at the other: through the queue that each CPU
- * has, frames overtook each other when the simulation went on on another CPU, and a
+ * has, frames overtook each other when the simulation moved to another CPU, and a
  * response that is asked for again may find a queue pair that is in error by then.
  */
 static netdev_tx_t conf_xmit(struct sk_buff *skb, struct net_device *ndev)
