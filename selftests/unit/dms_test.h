@@ -51,6 +51,8 @@ static inline u32 test_random(void)
 
 /* rounds of a random test */
 #define TEST_ROUNDS(n)		((n) / 20)
+/* from one row of a table to the next, where each takes long: an odd number */
+#define TEST_STEP		3
 
 #define TEST(fn)		static void fn(struct kunit *test)
 #define CASE(fn)		KUNIT_CASE(fn)
@@ -94,6 +96,7 @@ void dms_test_fail(struct dms_test *test, const char *file, int line, int row,
 		   const char *what, long long a, long long b);
 
 #define TEST_ROUNDS(n)		((n) / TEST_DIVISOR)
+#define TEST_STEP		1
 #ifndef TEST_DIVISOR
 #define TEST_DIVISOR		1
 #endif
