@@ -4,6 +4,7 @@
  * here into one object: each of them is a list of static functions.
  */
 #include "../unit/test_wire.c"
+#include "../unit/test_wire_msg.c"
 #include "../unit/test_credit.c"
 #include "../unit/test_window.c"
 #include "../unit/test_ringidx.c"
@@ -20,6 +21,7 @@
 #include "../unit/test_ack.c"
 
 kunit_test_suites(&dms_core_wire_suite,
+		  &dms_core_wire_msg_suite,
 		  &dms_core_credit_suite,
 		  &dms_core_window_suite,
 		  &dms_core_ringidx_suite,

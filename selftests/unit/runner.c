@@ -12,6 +12,7 @@
 
 static const struct dms_test_suite *const suites[] = {
 	&dms_core_wire_suite,
+	&dms_core_wire_msg_suite,
 	&dms_core_credit_suite,
 	&dms_core_credit_model_suite,
 	&dms_core_window_suite,

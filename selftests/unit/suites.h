@@ -4,6 +4,7 @@
 #define DMS_SUITES_H
 
 extern const struct dms_test_suite dms_core_wire_suite;
+extern const struct dms_test_suite dms_core_wire_msg_suite;
 extern const struct dms_test_suite dms_core_credit_suite;
 extern const struct dms_test_suite dms_core_credit_model_suite;
 extern const struct dms_test_suite dms_core_window_suite;
