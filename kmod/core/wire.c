@@ -121,11 +121,11 @@ static const struct frame_format {
 	u8		fields;
 } formats[DMS_F_MAX] = {
 	[DMS_F_NOP]	  = { "NOP", 0, 0 },
-	[DMS_F_CONNECT]	  = { "CONNECT", DMS_FF_POSTED | DMS_FF_NOLARGE,
+	[DMS_F_CONNECT]	  = { "CONNECT", DMS_FF_POSTED | DMS_FF_NOLARGE | DMS_FF_PUSH,
 			      F_LEN | F_A | F_B | F_BODY },
 	[DMS_F_CONNECTED] = { "CONNECTED", 0, F_STREAM | F_A },
 	[DMS_F_REFUSED]	  = { "REFUSED", 0, F_STREAM | F_A | F_B },
-	[DMS_F_ACCEPT]	  = { "ACCEPT", DMS_FF_POSTED | DMS_FF_NOLARGE,
+	[DMS_F_ACCEPT]	  = { "ACCEPT", DMS_FF_POSTED | DMS_FF_NOLARGE | DMS_FF_PUSH,
 			      F_STREAM | F_A | F_B },
 	[DMS_F_DATA]	  = { "DATA", 0, F_STREAM | F_SEQ | F_LEN | F_TAG | F_BODY },
 	[DMS_F_RTS]	  = { "RTS", 0, F_STREAM | F_SEQ | F_LEN | F_TAG },
@@ -142,6 +142,10 @@ static const struct frame_format {
 	[DMS_F_RECALL]	  = { "RECALL", 0, F_STREAM },
 	[DMS_F_RETURN]	  = { "RETURN", 0, F_STREAM | F_A },
 	[DMS_F_SLOT_RECALL] = { "SLOT_RECALL", 0, F_A },
+	[DMS_F_GRANT]	  = { "GRANT", 0, F_STREAM | F_SEQ | F_LEN | F_TAG | F_B },
+	[DMS_F_PUSHED]	  = { "PUSHED", 0, F_STREAM | F_SEQ | F_LEN | F_TAG },
+	[DMS_F_REVOKE]	  = { "REVOKE", 0, F_STREAM },
+	[DMS_F_REVOKED]	  = { "REVOKED", 0, F_STREAM },
 };
 
 static const char * const rule_names[DMS_RULE_MAX] = {
@@ -163,6 +167,7 @@ static const char * const rule_names[DMS_RULE_MAX] = {
 	[DMS_RULE_ACK]		= "ack",
 	[DMS_RULE_GRANT]	= "grant",
 	[DMS_RULE_CONNECT]	= "connect",
+	[DMS_RULE_PUSH]		= "push",
 };
 
 static bool all_zero(const u8 *p, size_t n)
@@ -249,7 +254,8 @@ static enum dms_rule frame_check(const u8 *p, u32 *body)
 		return DMS_RULE_FLAGS;
 	if (type == DMS_F_CONNECT && len != DMS_WIRE_SERVICE_MAX)
 		return DMS_RULE_LENGTH;
-	if (type == DMS_F_RTS && len > DMS_WIRE_STREAM_MSG_MAX)
+	if ((type == DMS_F_RTS || type == DMS_F_GRANT || type == DMS_F_PUSHED) &&
+	    len > DMS_WIRE_STREAM_MSG_MAX)
 		return DMS_RULE_LENGTH;
 	*body = format->fields & F_BODY ? len : 0;
 	return DMS_RULE_NONE;

@@ -31,6 +31,7 @@
 #define DMS_WIRE_AUTH_MAX	64
 /* Features, in HELLO: in use when both sides have them. */
 #define DMS_FEATURE_DEPTH	(1ULL << 0)	/* slots_max, DMS_PF_STALLED, SLOT_RECALL */
+#define DMS_FEATURE_PUSH	(1ULL << 1)	/* DMS_FF_PUSH, GRANT, PUSHED, REVOKE, REVOKED */
 
 /* Longest message of a stream, in bytes. */
 #define DMS_WIRE_STREAM_MSG_MAX	0x7fffffffU
@@ -60,6 +61,8 @@ enum dms_lane {
 #define DMS_CONNECTS_MAX	32
 /* Keys of one message that are out at a time: segments, two ahead. */
 #define DMS_KEYS_AHEAD		2
+/* Landings of one stream and direction that are granted ahead, for the next messages. */
+#define DMS_GRANTS_AHEAD	4
 
 /* ---- messages on the session's TCP connection ---- */
 
@@ -196,13 +199,22 @@ enum dms_frame_type {
 	DMS_F_RECALL		= 16,	/* the sender's landings are wanted elsewhere: give back what is not needed */
 	DMS_F_RETURN		= 17,	/* a: landing credits spent on nothing, may be 0; answers RECALL */
 	DMS_F_SLOT_RECALL	= 18,	/* a: packets that who gets this should have sent */
+	/*
+	 * seq: of the message that may be written, len: bytes at most, tag: address,
+	 * b: rkey; once, and not after REVOKED
+	 */
+	DMS_F_GRANT		= 19,
+	DMS_F_PUSHED		= 20,	/* seq, len, tag: this message was written where it was granted */
+	DMS_F_REVOKE		= 21,	/* all grants are to end */
+	DMS_F_REVOKED		= 22,	/* no WRITE to a grant that came before REVOKE follows */
 	DMS_F_MAX
-	/* later: SKIP, SKIP_ACK, GRANT, COMMIT */
+	/* later: SKIP, SKIP_ACK, COMMIT */
 };
 
 /* of CONNECT and ACCEPT */
 #define DMS_FF_POSTED		0x01	/* the sender receives with posted buffers */
 #define DMS_FF_NOLARGE		0x02	/* the sender has no large group */
+#define DMS_FF_PUSH		0x04	/* the sender may grant landings; with POSTED only */
 
 /* What the table above does not name for a type is zero, or DMS_RULE_FLAGS. */
 struct dms_wire_frame {
@@ -289,6 +301,7 @@ enum dms_rule {
 	DMS_RULE_ACK,		/* acknowledges what was not sent, or backwards */
 	DMS_RULE_GRANT,		/* landing credit backwards or too far */
 	DMS_RULE_CONNECT,	/* too many, or a bad name */
+	DMS_RULE_PUSH,		/* GRANT, PUSHED or REVOKED of what cannot be */
 	DMS_RULE_MAX
 };
 

@@ -19,6 +19,7 @@
 #include "../unit/test_rate.c"
 #include "../unit/test_signal.c"
 #include "../unit/test_ack.c"
+#include "../unit/test_grant.c"
 
 kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_wire_msg_suite,
@@ -35,4 +36,5 @@ kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_spin_suite,
 		  &dms_core_rate_suite,
 		  &dms_core_signal_suite,
-		  &dms_core_ack_suite);
+		  &dms_core_ack_suite,
+		  &dms_core_grant_suite);

@@ -50,7 +50,7 @@ static enum dms_rule walk(const u8 *buf, u32 len, u32 *bad)
 }
 
 /* Frames of full_packet(). */
-#define FULL	20
+#define FULL	24
 
 /* One frame of every type that has no body, two with, in the middle and at the end. */
 static u32 full_packet(u8 *buf)
@@ -59,7 +59,7 @@ static u32 full_packet(u8 *buf)
 			       .body = DMS_WIRE_SERVICE_MAX + 5 };
 	static const struct dms_frame frames[] = {
 		{ .type = DMS_F_NOP },
-		{ .type = DMS_F_CONNECT, .flags = DMS_FF_POSTED | DMS_FF_NOLARGE,
+		{ .type = DMS_F_CONNECT, .flags = DMS_FF_POSTED | DMS_FF_NOLARGE | DMS_FF_PUSH,
 		  .len = DMS_WIRE_SERVICE_MAX, .a = 1, .b = 2 },
 		{ .type = DMS_F_CONNECTED, .stream = 1, .a = 2 },
 		{ .type = DMS_F_REFUSED, .stream = 1, .a = 2, .b = 3 },
@@ -80,6 +80,12 @@ static u32 full_packet(u8 *buf)
 		{ .type = DMS_F_RECALL, .stream = 1 },
 		{ .type = DMS_F_RETURN, .stream = 1, .a = 2 },
 		{ .type = DMS_F_SLOT_RECALL, .a = 2 },
+		{ .type = DMS_F_GRANT, .stream = 1, .seq = 2, .len = DMS_WIRE_STREAM_MSG_MAX,
+		  .tag = U64_MAX, .b = 3 },
+		{ .type = DMS_F_PUSHED, .stream = 1, .seq = 2, .len = DMS_WIRE_STREAM_MSG_MAX,
+		  .tag = 4 },
+		{ .type = DMS_F_REVOKE, .stream = 1 },
+		{ .type = DMS_F_REVOKED, .stream = 1 },
 		{ .type = DMS_F_DATA, .stream = 1, .seq = 3, .len = 5, .tag = U64_MAX },
 	};
 	u32 i, n;
@@ -302,6 +308,10 @@ TEST(wire_pkt_lengths)
 	EXPECT_EQ(walk(wire_buf, n, &bad), DMS_RULE_NONE);
 	n = one_frame(wire_buf, DMS_F_RTS, DMS_WIRE_STREAM_MSG_MAX + 1);
 	EXPECT_EQ(walk(wire_buf, n, &bad), DMS_RULE_LENGTH);
+	n = one_frame(wire_buf, DMS_F_GRANT, DMS_WIRE_STREAM_MSG_MAX + 1);
+	EXPECT_EQ(walk(wire_buf, n, &bad), DMS_RULE_LENGTH);
+	n = one_frame(wire_buf, DMS_F_PUSHED, DMS_WIRE_STREAM_MSG_MAX + 1);
+	EXPECT_EQ(walk(wire_buf, n, &bad), DMS_RULE_LENGTH);
 	EXPECT_EQ(bad, 0);
 }
 
@@ -312,10 +322,10 @@ static const struct {
 	u8 flags;
 } frame_rows[DMS_F_MAX] = {
 	{ "NOP", ".......", 0 },
-	{ "CONNECT", "...l.ab", 3 },
+	{ "CONNECT", "...l.ab", 7 },
 	{ "CONNECTED", ".s...a.", 0 },
 	{ "REFUSED", ".s...ab", 0 },
-	{ "ACCEPT", ".s...ab", 3 },
+	{ "ACCEPT", ".s...ab", 7 },
 	{ "DATA", ".sqlt..", 0 },
 	{ "RTS", ".sqlt..", 0 },
 	{ "KEY", "gsqltab", 0 },
@@ -330,7 +340,17 @@ static const struct {
 	{ "RECALL", ".s.....", 0 },
 	{ "RETURN", ".s...a.", 0 },
 	{ "SLOT_RECALL", ".....a.", 0 },
+	{ "GRANT", ".sqlt.b", 0 },
+	{ "PUSHED", ".sqlt..", 0 },
+	{ "REVOKE", ".s.....", 0 },
+	{ "REVOKED", ".s.....", 0 },
 };
+
+/* Types whose length is that of a message elsewhere. */
+static bool announces(u32 type)
+{
+	return type == DMS_F_RTS || type == DMS_F_GRANT || type == DMS_F_PUSHED;
+}
 
 TEST(wire_frame_fields)
 {
@@ -350,7 +370,7 @@ TEST(wire_frame_fields)
 					want = DMS_RULE_NONE;
 				/* a length of what is not there, or wrong for the type */
 				if (field == 3 && (type == DMS_F_DATA || type == DMS_F_CONNECT ||
-						   (type == DMS_F_RTS && at == 15)))
+						   (announces(type) && at == 15)))
 					want = DMS_RULE_LENGTH;
 				wire_buf[HEAD + at] ^= 0x81;
 				EXPECT_EQ(walk(wire_buf, n, &bad), want);
@@ -394,6 +414,7 @@ TEST(wire_names)
 	}
 	EXPECT_STREQ(dms_rule_name(DMS_RULE_NONE), "none");
 	EXPECT_STREQ(dms_rule_name(DMS_RULE_CONNECT), "connect");
+	EXPECT_STREQ(dms_rule_name(DMS_RULE_PUSH), "push");
 	EXPECT_STREQ(dms_rule_name(DMS_RULE_MAX), "?");
 	EXPECT_STREQ(dms_rule_name((enum dms_rule)U32_MAX), "?");
 }
