@@ -43,6 +43,7 @@ struct dms_rxmsg {
 	u32			delivered;	/* bytes whose completion is out */
 	bool			announced;
 	bool			too_long;	/* for its posted buffer */
+	bool			granted;	/* of a RECV, also before it came: the peer may write there */
 };
 
 /*

@@ -98,7 +98,7 @@ static void hello_fill(struct dms_session *s)
 	h->version_min = DMS_WIRE_VERSION_MIN;
 	h->version_max = DMS_WIRE_VERSION_MAX;
 	h->epoch = 1;
-	h->features = DMS_FEATURE_DEPTH;
+	h->features = DMS_FEATURE_DEPTH | DMS_FEATURE_PUSH;
 	memcpy(h->nonce, s->node->nonce, sizeof(h->nonce));
 	h->eager_max = clamp_t(u32, READ_ONCE(dms_param_eager_max), DMS_EAGER_FLOOR,
 			       DMS_EAGER_CEIL);

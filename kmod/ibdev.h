@@ -45,6 +45,7 @@ struct dms_ibdev {
 	/* incast budget: bytes being pulled over all paths; process context, innermost */
 	spinlock_t		incast_lock;
 	struct dms_window	incast;
+	struct dms_window	granted;	/* bytes that peers may push, over all paths */
 	struct dms_pullq	pulls;		/* streams that wait for it: stream->pull_node */
 	/*
 	 * recv_lock: pages for receives, and what each path has of them (path->depth).

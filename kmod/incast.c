@@ -27,6 +27,11 @@
 
 /* After so long a long message goes before one of half its length that has just come. */
 #define DMS_INCAST_AGE_NS	(2 * NSEC_PER_MSEC)
+/*
+ * What peers may push at any time is not of the budget, or grants that are idle would
+ * leave nothing for pulls; it is bounded by this part of it in addition.
+ */
+#define DMS_INCAST_GRANTED	4
 
 /**
  * dms_incast_init() - nothing is being pulled
@@ -39,6 +44,7 @@ void dms_incast_init(struct dms_ibdev *ibdev, u64 budget)
 {
 	spin_lock_init(&ibdev->incast_lock);
 	dms_window_init(&ibdev->incast, budget);
+	dms_window_init(&ibdev->granted, budget / DMS_INCAST_GRANTED);
 	dms_pullq_init(&ibdev->pulls, DMS_INCAST_AGE_NS);
 }
 
@@ -129,6 +135,41 @@ void dms_incast_put(struct dms_ibdev *ibdev, u64 charge)
 	spin_lock(&ibdev->incast_lock);
 	dms_window_put(&ibdev->incast, charge);
 	incast_grant(ibdev);
+	spin_unlock(&ibdev->incast_lock);
+}
+
+/**
+ * dms_incast_grant() - may a landing be granted?
+ * @ibdev: of the path
+ * @len: its bytes
+ * @charge: out: what to give back with dms_incast_ungrant()
+ *
+ * Context: process; any lock but incast_lock may be held.
+ * Return: false when others have granted as much as may be; nobody is told when that
+ * changes: what is not granted is pulled.
+ */
+bool dms_incast_grant(struct dms_ibdev *ibdev, u32 len, u64 *charge)
+{
+	bool taken;
+
+	spin_lock(&ibdev->incast_lock);
+	*charge = dms_window_charge(&ibdev->granted, len);
+	taken = dms_window_take(&ibdev->granted, *charge);
+	spin_unlock(&ibdev->incast_lock);
+	return taken;
+}
+
+/**
+ * dms_incast_ungrant() - a landing is granted no more
+ * @ibdev: of the path
+ * @charge: what dms_incast_grant() said
+ *
+ * Context: process; any lock but incast_lock may be held.
+ */
+void dms_incast_ungrant(struct dms_ibdev *ibdev, u64 charge)
+{
+	spin_lock(&ibdev->incast_lock);
+	dms_window_put(&ibdev->granted, charge);
 	spin_unlock(&ibdev->incast_lock);
 }
 

@@ -13,6 +13,9 @@ void dms_incast_init(struct dms_ibdev *ibdev, u64 budget);
 bool dms_incast_take(struct dms_stream *s, u32 left, u32 *len, u64 *charge);
 /* Bytes were pulled, or never will be. */
 void dms_incast_put(struct dms_ibdev *ibdev, u64 charge);
+/* A landing of so many bytes is granted, or is no more.  Nobody waits for it. */
+bool dms_incast_grant(struct dms_ibdev *ibdev, u32 len, u64 *charge);
+void dms_incast_ungrant(struct dms_ibdev *ibdev, u64 charge);
 /* The stream does not pull now: it neither waits nor has anything. */
 void dms_incast_leave(struct dms_stream *s);
 

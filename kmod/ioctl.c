@@ -168,7 +168,7 @@ static int call_query(struct dms_call *call)
 	*arg = (struct dmastream_query) {
 		.abi_version		= DMASTREAM_ABI_VERSION,
 		.features		= DMASTREAM_FEAT_POLL | DMASTREAM_FEAT_LANES |
-					  DMASTREAM_FEAT_TILE,
+					  DMASTREAM_FEAT_TILE | DMASTREAM_FEAT_PUSH,
 		.sqe_ops		= BIT(DMASTREAM_OP_NOP) | BIT(DMASTREAM_OP_SEND) |
 					  BIT(DMASTREAM_OP_RECV),
 		.sqe_flags		= DMASTREAM_SQE_FLAGS,
@@ -347,6 +347,8 @@ static int cfg_get(struct dms_ctx *ctx, const struct dmastream_stream_opts *opts
 
 	memset(cfg, 0, sizeof(*cfg));
 	if ((opts->flags & ~DMASTREAM_STREAM_FLAGS) || opts->weight > DMASTREAM_WEIGHT_MAX)
+		return -EINVAL;
+	if (opts->flags & DMASTREAM_STREAM_PUSH && !posted)
 		return -EINVAL;
 	if (posted ? opts->small_group || opts->large_group : !opts->small_group)
 		return -EINVAL;

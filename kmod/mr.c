@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Keys: fast-registration memory regions that let a peer READ one segment.
+ * Keys: fast-registration memory regions that let a peer READ one segment, or WRITE one
+ * message into a landing.
  *
  *   FREE --expose: REG_MR--> OUT --revoke: LOCAL_INV--> REVOKING --> FREE
  *
@@ -218,7 +219,8 @@ int dms_mr_expose(struct dms_path *path, struct dms_key *key,
 			.opcode	= IB_WR_REG_MR,
 		},
 		.mr	= mr,
-		.access	= IB_ACCESS_REMOTE_READ,
+		.access	= key->write ? IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE :
+				       IB_ACCESS_REMOTE_READ,
 	};
 	int n, i, ret;
 
@@ -255,7 +257,7 @@ int dms_mr_expose(struct dms_path *path, struct dms_key *key,
 /**
  * dms_mr_revoke() - struct dms_transport_ops revoke
  * @path: its lock held
- * @key: OUT; the peer has no READ on it in flight
+ * @key: OUT; the peer has no READ or WRITE on it in flight
  *
  * Context: process, does not sleep.
  * Return: 0, and dms_path_revoke_done() follows; or a negative errno.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Keys: fast-registration memory regions that let a peer READ one segment.
+ * Keys: fast-registration memory regions that let a peer READ one segment, or WRITE one
+ * message into a landing.
  */
 #ifndef DMS_MR_H
 #define DMS_MR_H

@@ -4,7 +4,8 @@
  *
  * All posting happens in dms_mux_run(), under path->lock, whoever runs it: a
  * process in ENTER, or a worker after something arrived or completed.  One run
- * is bounded by what the peer's slot credits let out.
+ * is bounded by what the peer's slot credits let out.  Only the LOCAL_INV of a landing
+ * that was pushed to is posted where that is heard, see dms_rx_pushed().
  *
  * A stream that is ready says what it owes, reads, and, when nobody waits for a turn,
  * sends.  Who wants to send more than a turn, or comes while others wait, waits: turns
@@ -235,6 +236,7 @@ static bool build_open(struct dms_build *b, bool update_only)
 	list_del_init(&pkt->node);
 	pkt->nr_sge = 1;
 	pkt->nr_req = 0;
+	pkt->write = NULL;
 	pkt->charge = 0;
 	b->pkt = pkt;
 	b->frames = 0;
@@ -254,7 +256,7 @@ static bool build_open(struct dms_build *b, bool update_only)
  */
 static void build_signal(struct dms_path *path, struct dms_txpkt *pkt)
 {
-	bool must = pkt->nr_req || list_empty(&path->tx_free) ||
+	bool must = pkt->nr_req || pkt->write || list_empty(&path->tx_free) ||
 		    (path->sched.nr && dms_window_shut(&path->window)) ||
 		    !dms_slot_tx_data_ok(&path->slot_tx) || path->sweep;
 
@@ -271,6 +273,17 @@ static void build_signal(struct dms_path *path, struct dms_txpkt *pkt)
 		pkt->charge = 0;
 		dms_stat_inc(DMS_STAT_TX_UNSIGNALLED);
 	}
+}
+
+/* What is written counts for the path as if it were in the packet. */
+static u32 build_written(const struct dms_txpkt *pkt)
+{
+	const struct dms_write *w;
+	u32 n = 0;
+
+	for (w = pkt->write; w; w = w->next)
+		n += w->len;
+	return n;
 }
 
 static void build_flush(struct dms_build *b, bool update)
@@ -300,6 +313,8 @@ static void build_flush(struct dms_build *b, bool update)
 	pkt->sge[0].addr = pkt->buf_dma;
 	pkt->sge[0].length = build_bytes(b, b->frames, 0);
 	pkt->bytes = build_bytes(b, b->frames, b->body);
+	if (unlikely(pkt->write))
+		pkt->bytes += build_written(pkt);
 
 	dms_slot_tx_take(&path->slot_tx);
 	dms_path_posts(path);
@@ -421,6 +436,25 @@ int dms_build_gather(struct dms_build *b, struct dms_req *req)
 	req->wire++;
 	pkt->req[pkt->nr_req++] = req;
 	return 0;
+}
+
+/**
+ * dms_build_writes() - a message that goes ahead of the packet
+ * @b: packet with room for the frame that says so
+ * @w: all of it, linked, each with its pieces
+ * @req: the message; counts the packet in req->wire
+ */
+void dms_build_writes(struct dms_build *b, struct dms_write *w, struct dms_req *req)
+{
+	struct dms_write *last = w;
+
+	w->req = req;
+	req->wire++;
+	while (last->next)
+		last = last->next;
+	last->next = b->pkt->write;
+	b->pkt->write = w;
+	b->msgs++;
 }
 
 /**

@@ -15,6 +15,7 @@ struct dms_pool;
 struct dms_req;
 struct dms_stream;
 struct dms_txpkt;
+struct dms_write;
 
 /*
  * Bytes of a stream's turn, for weight 1, are two to the power of this: no more than 16
@@ -62,6 +63,8 @@ void dms_build_frame(struct dms_build *b, const struct dms_frame *f);
 void *dms_build_copy(struct dms_build *b, u32 len);
 /* The body's bytes gathered from the request's pool; it is pinned until the send is done. */
 int dms_build_gather(struct dms_build *b, struct dms_req *req);
+/* WRITEs of one message, of dms_path_get_writes(): they leave ahead of the packet. */
+void dms_build_writes(struct dms_build *b, struct dms_write *w, struct dms_req *req);
 /* Window bytes that the packet gives back when it is done. */
 void dms_build_charge(struct dms_build *b, u64 charge);
 

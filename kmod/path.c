@@ -67,6 +67,7 @@ static void path_init_lists(struct dms_path *path)
 	dms_link_init(&path->wait_key);
 	dms_link_init(&path->wait_connect);
 	INIT_LIST_HEAD(&path->wait_read);
+	dms_path_push_init(path);
 	dms_sched_init(&path->sched, DMS_TURN_ORDER);
 	INIT_LIST_HEAD(&path->holders);
 	INIT_LIST_HEAD(&path->ready);
@@ -159,6 +160,7 @@ void dms_path_free(struct dms_path *path)
 	kvfree(path->txpkts);
 	kvfree(path->reads);
 	kvfree(path->keys);
+	kvfree(path->writes);
 }
 
 static void path_release(struct kref *ref)
@@ -308,7 +310,7 @@ int dms_path_alloc(struct dms_path *path)
 		return -ENOMEM;
 	path->reads = kvcalloc(path->reads_max, sizeof(*path->reads), GFP_KERNEL);
 	path->keys = kvcalloc(path->keys_max, sizeof(*path->keys), GFP_KERNEL);
-	if (!path->reads || !path->keys)
+	if (!path->reads || !path->keys || dms_path_alloc_writes(path))
 		return -ENOMEM;
 	for (i = 0; i < path->reads_max; i++) {
 		path->reads[i].path = path;
@@ -481,6 +483,7 @@ static void path_drop_lists(struct dms_path *path)
 		list_del_init(&s->hold_node);
 		dms_stream_put(s);	/* of dms_path_hold_later() */
 	}
+	dms_path_drop_granters(path);
 	spin_lock(&path->ready_lock);
 	path->ready_over = true;	/* for dms_mux_ready(); never cleared */
 	list_for_each_entry_safe(s, tmp, &path->ready, ready_node) {
@@ -508,12 +511,15 @@ static void path_kill_work(struct work_struct *work)
 		dms_path_put(path);
 	if (cancel_delayed_work_sync(&path->rate_work))
 		dms_path_put(path);
+	if (cancel_delayed_work_sync(&path->grant_work))
+		dms_path_put(path);
 
 	/* After this nothing of the peer reaches our memory, and nothing completes. */
 	path->ops->fence(path);
 	dms_path_move(path, DMS_PATH_DYING, DMS_PATH_FENCED);
 	dms_gauge_add(DMS_GAUGE_KEYS_OUT, -(s64)path->keys_out);
 	path->keys_out = 0;
+	path->grants = 0;
 	if (path->incast_unread)
 		dms_incast_put(path->ibdev, path->incast_unread);
 
@@ -826,6 +832,8 @@ void dms_path_reposted(struct dms_path *path, u32 n)
 void dms_path_unsent(struct dms_txpkt *pkt)
 {
 	dms_window_put(&pkt->path->window, pkt->charge);
+	dms_path_put_writes(pkt->path, pkt->write);
+	pkt->write = NULL;
 	list_add_tail(&pkt->node, &pkt->path->tx_free);
 }
 
@@ -894,12 +902,20 @@ void dms_path_send_done(struct dms_txpkt *pkt, int status)
 {
 	struct dms_path *path = pkt->path;
 	struct list_head *quiet;
+	struct dms_write *w;
 	bool owes;
 	u32 i;
 
 	for (i = 0; i < pkt->nr_req; i++)
 		dms_stream_wire_done(pkt->req[i]);
+	for (w = pkt->write; w; w = w->next)
+		if (w->req)
+			dms_stream_wire_done(w->req);
 	spin_lock(&path->lock);
+	if (unlikely(pkt->write)) {
+		dms_path_put_writes(path, pkt->write);
+		pkt->write = NULL;
+	}
 	path->tx_out--;
 	list_for_each(quiet, &pkt->before)
 		path->tx_out--;
@@ -956,9 +972,13 @@ void dms_path_revoke_done(struct dms_key *key, int status)
 
 	if (status)
 		return;
-	dms_stream_key_free(key);
+	if (key->req)
+		dms_stream_key_free(key);
+	else
+		dms_stream_grant_free(key);
 	spin_lock(&path->lock);
 	path->keys_out--;
+	path->grants -= key->write;
 	dms_gauge_dec(DMS_GAUGE_KEYS_OUT);
 	list_add_tail(&key->node, &path->keys_free);
 	dms_path_wake(path, &path->wait_key);

@@ -65,6 +65,8 @@ struct dms_path {
 	u32				reads_max;	/* READs that the peer serves at once */
 	u32				keys_max;
 	u32				seg_pages;	/* pages of one key */
+	bool				pushes;		/* DMS_FEATURE_PUSH, both sides */
+	u32				nr_writes;
 	struct dms_ibdev		*ibdev;		/* NULL: not RDMA */
 
 	/*
@@ -94,7 +96,11 @@ struct dms_path {
 	struct list_head		tx_free;
 	struct list_head		reads_free;
 	struct list_head		keys_free;
+	struct dms_write		*writes;
+	struct dms_write		*writes_free;
 	u32				tx_out, reads_out, keys_out;
+	u32				grants;		/* of keys_out: those that are for WRITE */
+	struct list_head		granters;	/* streams with grants: push->node */
 	unsigned long			moved;	/* jiffies: a post when nothing was out, or a completion */
 	/* packets at the end of the send queue that ask for no completion: quiet */
 	struct dms_signal		signal;
@@ -135,6 +141,7 @@ struct dms_path {
 	struct work_struct		pump_work;
 	struct delayed_work		hold_work;
 	struct delayed_work		rate_work;
+	struct delayed_work		grant_work;	/* takes back grants that are idle */
 	struct delayed_work		ack_work;	/* has waited long enough */
 	unsigned long			ack_delay;	/* jiffies; 0: none waits.  Constant */
 	struct work_struct		kill_work;
@@ -214,6 +221,18 @@ static inline bool dms_path_rate_may(struct dms_path *path)
 /* So many bytes go, or may be pulled. */
 void dms_path_rate_charge(struct dms_path *path, u32 bytes);
 void dms_path_hold_later(struct dms_path *path, struct dms_stream *s);
+
+extern unsigned int dms_param_grant_idle_ms;
+
+/* path_push.c; path->lock held but for the first two */
+void dms_path_push_init(struct dms_path *path);
+int dms_path_alloc_writes(struct dms_path *path);
+struct dms_write *dms_path_get_writes(struct dms_path *path, u32 n);
+void dms_path_put_writes(struct dms_path *path, struct dms_write *w);
+struct dms_key *dms_path_get_grant_key(struct dms_path *path);
+void dms_path_put_grant_key(struct dms_path *path, struct dms_key *key);
+void dms_path_grants(struct dms_path *path, struct list_head *node, struct dms_stream *s);
+void dms_path_drop_granters(struct dms_path *path);
 void dms_path_unsent(struct dms_txpkt *pkt);
 
 /* For a stream to which a message is announced; NULL: no memory.  Any lock may be held. */

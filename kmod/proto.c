@@ -37,6 +37,10 @@ static const dms_handler handlers[DMS_F_MAX] = {
 	[DMS_F_RESET_ACK]	= dms_ctl_reset_ack,
 	[DMS_F_RECALL]		= dms_tx_recall,
 	[DMS_F_RETURN]		= dms_rx_return,
+	[DMS_F_GRANT]		= dms_push_grant,
+	[DMS_F_PUSHED]		= dms_rx_pushed,
+	[DMS_F_REVOKE]		= dms_push_revoke_rx,
+	[DMS_F_REVOKED]		= dms_push_revoked,
 };
 
 /* The number of these is bounded by what a peer may have without an answer. */
@@ -76,6 +80,9 @@ static struct dms_stream *incoming(struct dms_path *path, const struct dms_frame
 	s->state = DMS_STREAM_BACKLOG;
 	s->handle_gone = true;		/* until it is accepted */
 	s->ctl = DMS_CTL_CONNECTED;
+	/* without memory what the peer grants is not used */
+	if (f->flags & DMS_FF_PUSH)
+		s->push = dms_push_alloc(s, GFP_KERNEL | __GFP_NORETRY | __GFP_NOWARN);
 	spin_lock(&s->lock);
 	dms_tx_peer(s, f->flags, f->b);
 	spin_unlock(&s->lock);
@@ -91,6 +98,8 @@ static enum dms_rule connect(struct dms_path *path, const struct dms_frame *f)
 
 	if (f->stream || !f->a || f->len != sizeof(service))
 		return DMS_RULE_CONNECT;
+	if (!dms_push_flags_ok(path, f->flags))
+		return DMS_RULE_FLAGS;
 	memcpy(service, f->body, sizeof(service));
 	if (!dms_wire_service_ok(service))
 		return DMS_RULE_CONNECT;
@@ -193,7 +202,10 @@ enum dms_rule dms_proto_frame(struct dms_proto_run *run, const struct dms_frame 
 		return connect(run->path, f);
 	if (f->type == DMS_F_SLOT_RECALL)
 		return dms_path_recalled(run->path, f->a);
-	if (f->type >= DMS_F_MAX || !handlers[f->type])
+	/* the last ones are of a feature */
+	if (f->type >= DMS_F_GRANT && (f->type >= DMS_F_MAX || !run->path->pushes))
+		return DMS_RULE_TYPE;
+	if (!handlers[f->type])
 		return DMS_RULE_TYPE;
 	s = run_stream(run, f->stream);
 	if (!s)

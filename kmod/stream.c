@@ -238,6 +238,7 @@ static void stream_free(struct dms_stream *s)
 	WARN_ON_ONCE(!list_empty(&s->txq) || !list_empty(&s->flight) ||
 		     !list_empty(&s->ending) || !list_empty(&s->rxq) ||
 		     !list_empty(&s->landings) || s->pull);
+	dms_push_free(s->push);
 	if (s->listener)
 		dms_listener_put(s->listener);	/* has the name of the service, too */
 	else
@@ -364,13 +365,21 @@ bool dms_stream_move(struct dms_stream *s, enum dms_stream_state to)
  * @ctx: owner
  * @cfg: the stream takes references of its own
  *
- * Return: 0, or -ENODEV when one of them is dead.
+ * Return: 0, -ENODEV when one of them is dead, or -ENOMEM.
  */
 int dms_stream_attach(struct dms_stream *s, struct dms_ctx *ctx,
 		      const struct dms_stream_cfg *cfg)
 {
+	struct dms_push *push = NULL;
+
+	/* nobody else sets it now: one that connects has no peer yet, one of a backlog heard it */
+	if (cfg->flags & DMASTREAM_STREAM_PUSH && !s->push) {
+		push = dms_push_alloc(s, GFP_KERNEL_ACCOUNT);
+		if (!push)
+			return -ENOMEM;
+	}
 	if (dms_ring_add_user(cfg->ring, &s->ring_user))
-		return -ENODEV;
+		goto undo_push;
 	if (cfg->small && dms_group_add_user(cfg->small, &s->small_user))
 		goto undo_ring;
 	if (cfg->large && dms_group_add_user(cfg->large, &s->large_user))
@@ -392,6 +401,8 @@ int dms_stream_attach(struct dms_stream *s, struct dms_ctx *ctx,
 	s->small = cfg->small;
 	s->large = cfg->large;
 	spin_lock(&s->lock);
+	if (push)
+		s->push = push;
 	s->attached = true;
 	spin_unlock(&s->lock);
 	return 0;
@@ -401,6 +412,8 @@ undo_small:
 		dms_group_del_user(cfg->small, &s->small_user);
 undo_ring:
 	dms_ring_del_user(cfg->ring, &s->ring_user);
+undo_push:
+	dms_push_free(push);
 	return -ENODEV;
 }
 
@@ -509,12 +522,17 @@ enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
 		s->waits &= ~(DMASTREAM_WAIT_CREDIT | DMASTREAM_WAIT_KEY |
 			      DMASTREAM_WAIT_WINDOW | DMASTREAM_WAIT_RATE);
 	dms_tx_revoke(s, b);
+	if (unlikely(s->push) && dms_push_end(s, b->path))
+		b->failed = true;
 	if (s->ctl & (DMS_CTL_CONNECT | DMS_CTL_CONNECTED | DMS_CTL_ACCEPT))
 		served = dms_ctl_open_serve(s, b);
 	if (served == DMS_SERVED && s->state == DMS_STREAM_OPEN)
 		served = dms_rx_serve(s, b);
 	else if (served == DMS_SERVED && s->state == DMS_STREAM_CLOSING)
 		served = dms_rx_refuse_serve(s, b);
+	if (unlikely(s->ctl & DMS_CTL_PUSH) && served == DMS_SERVED &&
+	    (s->state == DMS_STREAM_OPEN || s->state == DMS_STREAM_CLOSING))
+		served = dms_push_serve(s, b);
 	if (served == DMS_SERVED && (s->state == DMS_STREAM_OPEN ||
 				     s->state == DMS_STREAM_CLOSING))
 		served = dms_tx_serve(s, b);
@@ -767,14 +785,20 @@ void dms_stream_peer(const struct dms_stream *s, struct dmastream_addr *addr)
 	stream_uapi_addr(&s->peer, addr);
 }
 
-/* Of a path it is the lane that counts: the peer may have none, or it chose. */
+/*
+ * Of a path it is the lane that counts: the peer may have none, or it chose; and whether
+ * the peer knows what a grant is.
+ */
 static u64 stream_uapi_flags(const struct dms_stream *s)
 {
 	const struct dms_path *path = READ_ONCE(s->path);
+	u64 flags = s->flags;
 
 	if (!path)
-		return s->flags;
-	return (s->flags & ~DMASTREAM_STREAM_LATENCY) |
+		return flags;
+	if (!path->pushes)
+		flags &= ~DMASTREAM_STREAM_PUSH;
+	return (flags & ~DMASTREAM_STREAM_LATENCY) |
 	       (path->lane == DMS_LANE_LATENCY ? DMASTREAM_STREAM_LATENCY : 0);
 }
 

@@ -28,6 +28,7 @@
 
 #include "core/credit.h"
 #include "core/fsm.h"
+#include "core/grant.h"
 #include "core/pick.h"
 #include "core/pull.h"
 #include "core/ack.h"
@@ -86,6 +87,21 @@ struct dms_pull {
 	bool			granted;
 };
 
+/*
+ * What a stream needs for direct push, in either direction: there when its process or
+ * its peer's has asked for it (stream->lock, but for node).
+ */
+struct dms_push {
+	struct list_head	node;		/* path->granters, path->lock */
+	struct dms_stream	*stream;
+	struct dms_grants_rx	rx;
+	struct dms_key		*key[DMS_GRANTS_AHEAD];		/* of rx.g, until it is NONE */
+	unsigned long		used;		/* jiffies: when one was given or used, or REVOKE said */
+	int			drop_err;	/* result of RECVs that end while they are granted */
+	bool			eos_waits;	/* those that are left are told the end, in order */
+	struct dms_grants_tx	tx;
+};
+
 /* An address of either family: a sockaddr_storage is four times as long. */
 union dms_peer {
 	struct sockaddr		sa;
@@ -107,6 +123,10 @@ union dms_peer {
 #define DMS_CTL_RESET_ACK	BIT(10)
 #define DMS_CTL_RECALL		BIT(11)
 #define DMS_CTL_RETURN		BIT(12)
+#define DMS_CTL_REVOKE		BIT(13)
+#define DMS_CTL_REVOKED		BIT(14)
+#define DMS_CTL_GRANT		BIT(15)		/* perhaps some, or some are due */
+#define DMS_CTL_PUSH		(DMS_CTL_REVOKE | DMS_CTL_REVOKED | DMS_CTL_GRANT)
 
 /*
  * There may be tens of thousands, most of them idle: each byte counts.  What one needs
@@ -204,6 +224,7 @@ struct dms_stream {
 	u32			peer_small;	/* bytes of the peer's small landings */
 	bool			peer_open;	/* ACCEPT or CONNECT told what the peer has */
 	bool			peer_posted, peer_nolarge;
+	bool			peer_pushes;	/* it may grant */
 	bool			shut;		/* no more SENDs */
 	bool			fin_sent;
 	bool			tx_idle;	/* nothing was accepted and not done, until now */
@@ -229,6 +250,7 @@ struct dms_stream {
 	bool			eos_told;
 	int			eos_result;
 	struct dms_pull		*pull;		/* NULL: nothing is announced */
+	struct dms_push		*push;		/* set once, in either direction; or NULL */
 
 	u64			tx_msgs, tx_bytes, rx_msgs, rx_bytes;
 };

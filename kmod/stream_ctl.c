@@ -208,7 +208,7 @@ void dms_ctl_check_end(struct dms_stream *s)
 	if (!dms_pull_reads(s) && s->state != DMS_STREAM_BACKLOG)
 		dms_rx_drop(s, -ECANCELED);
 	ctl_owe(s);
-	if (!ctl_off_wire(s) || s->tx_queued || dms_pull_reads(s))
+	if (!ctl_off_wire(s) || s->tx_queued || dms_pull_reads(s) || dms_push_busy(s))
 		return;
 	s->ended = true;
 	ctl_queue(s);
@@ -313,9 +313,9 @@ void dms_ctl_work(struct dms_stream *s)
 
 /* ---- frames that are owed ---- */
 
-static u32 ctl_flags(const struct dms_stream *s)
+static u32 ctl_flags(const struct dms_stream *s, const struct dms_path *path)
 {
-	u32 flags = 0;
+	u32 flags = dms_push_flag(s, path);
 
 	if (s->flags & DMASTREAM_STREAM_POSTED)
 		flags |= DMS_FF_POSTED;
@@ -329,7 +329,7 @@ static enum dms_served ctl_put_connect(struct dms_stream *s, struct dms_build *b
 	struct dms_path *path = b->path;
 	struct dms_frame f = {
 		.type = DMS_F_CONNECT,
-		.flags = ctl_flags(s),
+		.flags = ctl_flags(s, path),
 		.len = DMS_WIRE_SERVICE_MAX,
 		.a = s->sid,
 		.b = s->small ? s->small->buf_len : 0,
@@ -373,7 +373,7 @@ enum dms_served dms_ctl_open_serve(struct dms_stream *s, struct dms_build *b)
 	struct dms_frame accept = {
 		.type = DMS_F_ACCEPT,
 		.stream = s->peer_sid,
-		.flags = ctl_flags(s),
+		.flags = ctl_flags(s, b->path),
 		.b = s->small ? s->small->buf_len : 0,
 	};
 	enum dms_served served;
@@ -486,17 +486,28 @@ enum dms_rule dms_ctl_refused(struct dms_stream *s, const struct dms_frame *f)
 enum dms_rule dms_ctl_accept(struct dms_stream *s, const struct dms_frame *f)
 {
 	enum dms_rule rule = DMS_RULE_NONE;
+	struct dms_push *push = NULL;
 
+	if (!dms_push_flags_ok(s->path, f->flags))
+		return DMS_RULE_FLAGS;
+	/* without memory what the peer grants is not used */
+	if (f->flags & DMS_FF_PUSH)
+		push = dms_push_alloc(s, GFP_NOWAIT | __GFP_NOWARN);
 	spin_lock(&s->lock);
 	if (s->peer_open || !s->peer_sid || s->reset_rx) {
 		rule = DMS_RULE_STATE;
 		goto out;
 	}
 	dms_tx_peer(s, f->flags, f->b);
+	if (!s->push)
+		swap(s->push, push);
+	if (s->push)
+		s->ctl |= DMS_CTL_GRANT;
 	if (dms_land_tx_grant(&s->land_tx, f->a))
 		rule = DMS_RULE_GRANT;
 out:
 	spin_unlock(&s->lock);
+	dms_push_free(push);
 	dms_stream_kick(s);
 	return rule;
 }
@@ -506,6 +517,8 @@ static void ctl_take_reset(struct dms_stream *s, u32 err_class, u32 err_detail)
 	bool complete = list_empty(&s->rxq);
 	int err = err_class ? dms_ctl_errno(err_class, err_detail) : 0;
 
+	/* after RESET comes no PUSHED, and its last WRITE was before it */
+	dms_push_release(s);
 	ctl_set_error(s, err_class, err_detail);
 	s->shut = true;
 	s->ctl &= DMS_CTL_RESET_ACK | DMS_CTL_NACK;
@@ -554,6 +567,7 @@ enum dms_rule dms_ctl_reset_ack(struct dms_stream *s, const struct dms_frame *f)
 	if (!s->reset_tx || s->reset_ack_rx)
 		goto out;
 	s->reset_ack_rx = true;
+	dms_push_release(s);		/* nothing follows, and its last WRITE was before this */
 	rule = dms_tx_settle(s, f->seq);
 	dms_ctl_check_end(s);
 out:
@@ -605,6 +619,7 @@ static void ctl_lost(struct dms_stream *s, u32 err_class, u32 err_detail)
 	s->ctl = 0;
 	dms_stream_move(s, DMS_STREAM_BROKEN);
 	dms_tx_lost(s, -ENOTCONN, -ECONNRESET);
+	dms_push_lost(s);
 	if (s->eos_due && !s->eos_told && !list_empty(&s->rxq))
 		s->eos_result = err;
 	dms_rx_drop(s, err);
@@ -924,6 +939,7 @@ static void ctl_begin_close(struct dms_stream *s, bool abort, u32 timeout_ms)
 	}
 	s->shut = true;
 	dms_stream_move(s, DMS_STREAM_CLOSING);
+	dms_push_revoke(s);
 	dms_rx_drop(s, -ECANCELED);
 	ctl_arm(s, timeout_ms);
 	dms_ctl_check_end(s);

@@ -11,11 +11,13 @@
 
 #include "core/wire.h"
 #include "mux.h"
+#include "path.h"
 #include "stream.h"
 
 struct dms_build;
 struct dms_key;
 struct dms_landing;
+struct dms_write;
 
 /* stream.c */
 struct dms_stream *dms_stream_alloc(gfp_t gfp);
@@ -96,6 +98,36 @@ static inline bool dms_rx_posted(const struct dms_stream *s)
 	return s->flags & DMASTREAM_STREAM_POSTED;
 }
 
+/* stream_push.c */
+struct dms_push *dms_push_alloc(struct dms_stream *s, gfp_t gfp);
+void dms_push_free(struct dms_push *p);
+u32 dms_push_flag(const struct dms_stream *s, const struct dms_path *path);
+/* Are the flags of a CONNECT or ACCEPT what this peer may say? */
+static inline bool dms_push_flags_ok(const struct dms_path *path, u8 flags)
+{
+	return !(flags & DMS_FF_PUSH) || (path->pushes && flags & DMS_FF_POSTED);
+}
+
+bool dms_push_busy(const struct dms_stream *s);				/* [lock] */
+int dms_push_used(struct dms_stream *s, u32 seq, u32 len);		/* [lock] */
+void dms_push_passed(struct dms_stream *s, u32 seq, bool announced);	/* [lock] */
+int dms_push_refused(struct dms_stream *s, const struct dms_frame *f);	/* [lock] */
+void dms_push_release(struct dms_stream *s);				/* [lock] */
+void dms_push_revoke(struct dms_stream *s);				/* [lock] */
+int dms_push_drop(struct dms_stream *s, int err);			/* [lock] */
+bool dms_push_eos_waits(struct dms_stream *s);				/* [lock] */
+void dms_push_lost(struct dms_stream *s);				/* [lock] */
+int dms_push_end(struct dms_stream *s, struct dms_path *path);		/* [path][lock] */
+enum dms_served dms_push_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
+struct dms_write *dms_push_writes(struct dms_stream *s, struct dms_path *path,
+				  const struct dms_req *req);		/* [path][lock] */
+enum dms_rule dms_push_grant(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_push_revoke_rx(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_push_revoked(struct dms_stream *s, const struct dms_frame *f);
+/* From the path: a key is free; is something granted, or too long? [path] */
+void dms_stream_grant_free(struct dms_key *key);
+bool dms_stream_grants_idle(struct dms_stream *s, unsigned long idle);
+
 /* stream_rx.c */
 bool dms_rx_hears(const struct dms_stream *s, enum dms_rule *rule);	/* [lock] */
 /*
@@ -107,6 +139,7 @@ enum dms_served dms_rx_serve(struct dms_stream *s, struct dms_build *b); /* [pat
 enum dms_served dms_rx_refuse_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
 enum dms_rule dms_rx_data(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_rx_rts(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_rx_pushed(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_rx_key(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_rx_fin(struct dms_stream *s, const struct dms_frame *f);
 void dms_rx_run_end(struct dms_stream *s);

@@ -38,7 +38,7 @@ static struct dms_req *rx_recv(struct dms_landing *l)
  * @rule: out: what it breaks when it cannot come in this state
  *
  * Frames that cross a RESET are dropped; others must fit the state.  CLOSING:
- * rx_refuses().
+ * rx_refuse().
  *
  * Return: false when it is dropped, or breaks a rule.
  */
@@ -286,6 +286,8 @@ static bool rx_deliver_posted(struct dms_stream *s, struct dms_rxmsg *m)
 {
 	struct dms_landing *l = container_of(m, struct dms_landing, msg);
 
+	if (m->granted)		/* whatever came: the peer could change it still */
+		return false;
 	if (m->too_long)
 		return rx_deliver_too_long(s, m);
 	if (m->landed < m->len)
@@ -305,6 +307,8 @@ static void rx_end_recvs(struct dms_stream *s, int result, u32 flags)
 	struct dms_landing *l, *next;
 
 	list_for_each_entry_safe(l, next, &s->landings, node) {
+		if (l->msg.granted)	/* later: the peer may still write there */
+			continue;
 		list_del_init(&l->node);
 		dms_req_complete(rx_recv(l), result, flags, 0, 0);
 	}
@@ -325,6 +329,8 @@ static void rx_deliver_eos(struct dms_stream *s)
 		s->eos_told = true;
 		return;
 	}
+	if (dms_push_eos_waits(s))
+		return;			/* RECVs end in order, when the first of them can */
 	if (dms_rx_posted(s))
 		rx_end_recvs(s, s->eos_result, DMASTREAM_CQE_EOS);
 	else if (rx_post(s, &cqe))
@@ -412,9 +418,10 @@ int dms_rx_take(struct dms_stream *s, struct dms_req *req)
 	l->cookie = req->user_data;
 	l->filled = 0;
 	l->issued = 0;
+	l->msg.granted = false;
 	list_add_tail(&l->node, &s->landings);
 	dms_land_rx_add(&s->land_rx, 1);
-	s->ctl |= DMS_CTL_UPDATE;
+	s->ctl |= DMS_CTL_UPDATE | (s->push ? DMS_CTL_GRANT : 0);
 	s->waits &= ~DMASTREAM_WAIT_LANDING;
 	return 0;
 }
@@ -449,17 +456,18 @@ static enum dms_rule rx_next(const struct dms_stream *s, const struct dms_frame 
  * the peer sends meanwhile is refused, not left without an answer.  Two sides
  * that close at once would else wait for each other.
  */
-static bool rx_refuses(struct dms_stream *s, const struct dms_frame *f, enum dms_rule *rule)
+static noinline enum dms_rule rx_refuse(struct dms_stream *s, const struct dms_frame *f)
 {
-	if (s->state != DMS_STREAM_CLOSING)
-		return false;
-	*rule = rx_next(s, f);
-	if (*rule)
-		return true;
+	enum dms_rule rule = rx_next(s, f);
+
+	if (rule)
+		return rule;
+	if ((s->push || f->type == DMS_F_PUSHED) && dms_push_refused(s, f))
+		return DMS_RULE_PUSH;
 	s->rx_seq = f->seq;
 	if (f->type == DMS_F_FIN)
 		s->rx_fin = true;
-	return true;
+	return DMS_RULE_NONE;
 }
 
 /**
@@ -478,8 +486,10 @@ enum dms_rule dms_rx_data(struct dms_stream *s, const struct dms_frame *f)
 	enum dms_rule rule;
 
 	spin_lock(&s->lock);
-	if (rx_refuses(s, f, &rule))
+	if (s->state == DMS_STREAM_CLOSING) {
+		rule = rx_refuse(s, f);
 		goto out;
+	}
 	if (!dms_rx_hears(s, &rule))
 		goto out;
 	rule = rx_next(s, f);
@@ -502,9 +512,50 @@ enum dms_rule dms_rx_data(struct dms_stream *s, const struct dms_frame *f)
 		l->msg.too_long = true;
 	else
 		dms_eager_copy_in(l, f->body, f->len);
+	if (unlikely(s->push))
+		dms_push_passed(s, f->seq, false);
 	dms_stat_add(DMS_STAT_EAGER_RX_BYTES, f->len);
 out:
 	spin_unlock(&s->lock);
+	return rule;
+}
+
+/*
+ * PUSHED: a message was written into the RECV that was granted for it.  Its key is made
+ * invalid at once, not by the worker that serves the stream: nothing is delivered before.
+ */
+enum dms_rule dms_rx_pushed(struct dms_stream *s, const struct dms_frame *f)
+{
+	struct dms_path *path = s->path;
+	struct dms_landing *l;
+	enum dms_rule rule;
+
+	spin_lock(&path->lock);
+	spin_lock(&s->lock);
+	if (s->state == DMS_STREAM_CLOSING) {
+		rule = rx_refuse(s, f);
+		goto out;
+	}
+	if (!dms_rx_hears(s, &rule))
+		goto out;
+	rule = rx_next(s, f);
+	if (rule)
+		goto out;
+	rule = DMS_RULE_PUSH;
+	if (dms_push_used(s, f->seq, f->len))
+		goto out;
+	l = rx_spend(s);
+	if (WARN_ON_ONCE(!l || !l->msg.granted || f->len > l->len))
+		goto out;
+	rule = DMS_RULE_NONE;
+	rx_queue(s, &l->msg, f, false);
+	dms_stat_add(DMS_STAT_RDMA_RX_BYTES, f->len);
+	dms_stat_inc(DMS_STAT_PUSH_RX);
+	if (path->state == DMS_PATH_UP && dms_push_end(s, path))
+		dms_path_kill(path, DMASTREAM_ERR_PATH, 0);
+out:
+	spin_unlock(&s->lock);
+	spin_unlock(&path->lock);
 	return rule;
 }
 
@@ -529,8 +580,10 @@ enum dms_rule dms_rx_rts(struct dms_stream *s, const struct dms_frame *f)
 	enum dms_rule rule;
 
 	spin_lock(&s->lock);
-	if (rx_refuses(s, f, &rule))
+	if (s->state == DMS_STREAM_CLOSING) {
+		rule = rx_refuse(s, f);
 		goto out;
+	}
 	if (!dms_rx_hears(s, &rule))
 		goto out;
 	rule = rx_next(s, f);
@@ -564,6 +617,8 @@ enum dms_rule dms_rx_rts(struct dms_stream *s, const struct dms_frame *f)
 	rx_queue(s, m, f, true);
 	if (l)
 		m->too_long = f->len > l->len;
+	if (s->push)
+		dms_push_passed(s, f->seq, true);
 	if (!s->pull->msg)
 		dms_pull_next(s);
 	dms_rx_deliver(s);
@@ -578,8 +633,10 @@ enum dms_rule dms_rx_fin(struct dms_stream *s, const struct dms_frame *f)
 	enum dms_rule rule;
 
 	spin_lock(&s->lock);
-	if (rx_refuses(s, f, &rule))
+	if (s->state == DMS_STREAM_CLOSING) {
+		rule = rx_refuse(s, f);
 		goto out;
+	}
 	if (!dms_rx_hears(s, &rule))
 		goto out;
 	rule = rx_next(s, f);
@@ -587,6 +644,7 @@ enum dms_rule dms_rx_fin(struct dms_stream *s, const struct dms_frame *f)
 		goto out;
 	s->rx_fin = true;
 	s->rx_seq = f->seq;
+	dms_push_release(s);
 	dms_rx_eos(s, 0);
 	dms_rx_deliver(s);
 out:
@@ -752,21 +810,34 @@ static void rx_drop_msg(struct dms_stream *s, struct dms_rxmsg *m, int err)
 	}
 }
 
+/* An end in order came before, and waits for grants alone: the RECVs that are left are its. */
+static bool rx_eos_first(struct dms_stream *s)
+{
+	if (!s->push || !s->push->eos_waits)
+		return false;
+	rx_deliver_eos(s);
+	return !s->eos_told;
+}
+
 /**
  * dms_rx_drop() - receive no more
  * @s: not OPEN any more; stream->lock is held; the caller holds a reference
  * @err: result of posted receives
  *
- * Landings that a READ may still be writing to stay with the message; called
- * again when the READs have ended.
+ * Landings that a READ, or the peer, may still be writing to stay with the message, or
+ * with the stream; called again when that has ended.
  */
 void dms_rx_drop(struct dms_stream *s, int err)
 {
 	struct dms_pull *p = s->pull;
 	struct dms_rxmsg *m, *next;
 
+	if (s->push)
+		err = dms_push_drop(s, err);
 	dms_incast_leave(s);
 	list_for_each_entry_safe(m, next, &s->rxq, node) {
+		if (dms_rx_posted(s) && m->granted)
+			continue;
 		if (p && m == p->msg && p->reads)
 			continue;
 		if (p && m == p->msg) {
@@ -776,10 +847,10 @@ void dms_rx_drop(struct dms_stream *s, int err)
 		rx_drop_msg(s, m, err);
 	}
 	dms_pull_idle(s);
-	if (dms_rx_posted(s))
-		rx_end_recvs(s, err, 0);
-	else
+	if (!dms_rx_posted(s))
 		rx_drop_landings(&s->landings);
+	else if (!rx_eos_first(s))
+		rx_end_recvs(s, err, 0);
 	s->ctl &= ~(DMS_CTL_HOLD | DMS_CTL_PULL | DMS_CTL_DONE |
 		    DMS_CTL_RECALL);
 	/* while CLOSING the sender still hears what became of its messages */

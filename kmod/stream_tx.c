@@ -12,6 +12,9 @@
  * and every key to it was revoked (keys empty); or when the path is fenced,
  * after which none of these can matter.
  *
+ * A message that is pushed is in flight as one of a DATA frame is: the packet that says
+ * so is the one that it is told of with.
+ *
  * An announced request is also on rtsq until all of it was pulled and no key is
  * left.  Keys go out for the first one there that is not all pulled.
  */
@@ -126,6 +129,7 @@ void dms_tx_peer(struct dms_stream *s, u32 flags, u32 small)
 {
 	s->peer_posted = flags & DMS_FF_POSTED;
 	s->peer_nolarge = flags & DMS_FF_NOLARGE;
+	s->peer_pushes = flags & DMS_FF_PUSH;
 	s->peer_small = small;
 	dms_land_tx_init(&s->land_tx, s->peer_posted ? DMS_POSTED_CREDITS :
 						       DMS_SMALL_CREDITS);
@@ -179,27 +183,21 @@ static bool tx_is_eager(const struct dms_stream *s, const struct dms_path *path,
 	return *pieces <= most;
 }
 
-static void tx_on_wire(struct dms_stream *s, struct dms_req *req)
+/* Inline: as tx_may(). */
+static __always_inline void tx_on_wire(struct dms_stream *s, struct dms_req *req)
 {
 	req->seq = ++s->tx_seq;
 	list_move_tail(&req->node, &s->flight);
 	dms_turn_charge(&s->turn, req->len, s->weight);
 }
 
-/* True: sent; else *served says why not. */
-static bool tx_eager(struct dms_stream *s, struct dms_build *b, struct dms_req *req,
-		     u32 pieces, enum dms_served *served)
+/*
+ * A landing credit, the rate and the window let a message go; the window has taken
+ * @charge then.  Inline: each short message comes through here.
+ */
+static __always_inline bool tx_may(struct dms_stream *s, struct dms_path *path, u64 charge,
+				   enum dms_served *served)
 {
-	struct dms_path *path = b->path;
-	u64 charge = dms_window_charge(&path->window, req->len);
-	struct dms_frame f = {
-		.type = DMS_F_DATA,
-		.stream = s->peer_sid,
-		.seq = s->tx_seq + 1,
-		.len = req->len,
-		.tag = req->tag,
-	};
-
 	*served = DMS_SERVED;
 	if (!dms_land_tx_avail(&s->land_tx)) {
 		s->waits |= DMASTREAM_WAIT_CREDIT;
@@ -217,6 +215,25 @@ static bool tx_eager(struct dms_stream *s, struct dms_build *b, struct dms_req *
 		*served = DMS_SERVED_WINDOW;
 		return false;
 	}
+	return true;
+}
+
+/* True: sent; else *served says why not. */
+static bool tx_eager(struct dms_stream *s, struct dms_build *b, struct dms_req *req,
+		     u32 pieces, enum dms_served *served)
+{
+	struct dms_path *path = b->path;
+	u64 charge = dms_window_charge(&path->window, req->len);
+	struct dms_frame f = {
+		.type = DMS_F_DATA,
+		.stream = s->peer_sid,
+		.seq = s->tx_seq + 1,
+		.len = req->len,
+		.tag = req->tag,
+	};
+
+	if (!tx_may(s, path, charge, served))
+		return false;
 	if (!dms_build_room(b, req->len, pieces)) {
 		dms_window_put(&path->window, charge);
 		*served = DMS_SERVED_STALLED;
@@ -232,6 +249,41 @@ static bool tx_eager(struct dms_stream *s, struct dms_build *b, struct dms_req *
 	dms_stat_add(DMS_STAT_EAGER_TX_BYTES, req->len);
 	tx_on_wire(s, req);
 	return true;
+}
+
+/* Its WRITEs, which go back when it is not sent. */
+static bool tx_push(struct dms_stream *s, struct dms_build *b, struct dms_req *req,
+		    struct dms_write *w, enum dms_served *served)
+{
+	struct dms_path *path = b->path;
+	u64 charge = dms_window_charge(&path->window, req->len);
+	struct dms_frame f = {
+		.type = DMS_F_PUSHED,
+		.stream = s->peer_sid,
+		.seq = s->tx_seq + 1,
+		.len = req->len,
+		.tag = req->tag,
+	};
+
+	if (!tx_may(s, path, charge, served))
+		goto put_writes;
+	if (!dms_build_room(b, 0, 0)) {
+		dms_window_put(&path->window, charge);
+		*served = DMS_SERVED_STALLED;
+		goto put_writes;
+	}
+	dms_build_frame(b, &f);
+	dms_build_charge(b, charge);
+	dms_build_writes(b, w, req);
+	dms_land_tx_take(&s->land_tx);
+	dms_stat_add(DMS_STAT_RDMA_TX_BYTES, req->len);
+	dms_stat_inc(DMS_STAT_PUSH_TX);
+	tx_on_wire(s, req);
+	return true;
+
+put_writes:
+	dms_path_put_writes(path, w);
+	return false;
 }
 
 static bool tx_announce(struct dms_stream *s, struct dms_build *b, struct dms_req *req,
@@ -309,6 +361,7 @@ static struct dms_key *tx_take_key(struct dms_stream *s, struct dms_path *path, 
 		return NULL;
 	}
 	key->charge = charge;
+	key->write = false;
 	key->due = false;
 	key->revoking = false;
 	key->len = len;
@@ -412,6 +465,23 @@ static enum dms_served tx_keys(struct dms_stream *s, struct dms_build *b)
 	return DMS_SERVED;
 }
 
+/*
+ * Pushed, where the peer has granted it, or announced.  False: no more now; *served says why.
+ * Not inline: short messages come through the caller.
+ */
+static noinline bool tx_long(struct dms_stream *s, struct dms_build *b, struct dms_req *req,
+		    enum dms_served *served)
+{
+	struct dms_write *w = s->push ? dms_push_writes(s, b->path, req) : NULL;
+
+	if (w)
+		return tx_push(s, b, req, w, served);
+	if (!tx_announce(s, b, req, served))
+		return false;
+	*served = tx_keys(s, b);
+	return *served == DMS_SERVED;
+}
+
 /* Submission order is wire order: what cannot go holds up what is behind it. */
 static enum dms_served tx_messages(struct dms_stream *s, struct dms_build *b)
 {
@@ -433,11 +503,7 @@ static enum dms_served tx_messages(struct dms_stream *s, struct dms_build *b)
 			tx_complete(s, req, -EMSGSIZE);
 			continue;
 		} else {
-			sent = tx_announce(s, b, req, &served);
-			if (sent)
-				served = tx_keys(s, b);
-			if (sent && served != DMS_SERVED)
-				return served;
+			sent = tx_long(s, b, req, &served);
 		}
 		if (!sent)
 			return served;

@@ -20,6 +20,25 @@ struct dms_tile;
 struct seq_file;
 
 #define DMS_TX_SGES	30		/* of one packet, the header's among them */
+/* WRITEs of a path that are out at a time, and of one message. */
+#define DMS_PATH_WRITES	16
+#define DMS_MSG_WRITES	8
+
+/*
+ * A part of a message that is written into a landing which the peer has granted.  It
+ * leaves ahead of the packet that says so, on the same queue pair, and is told of with it.
+ */
+struct dms_write {
+	struct dms_write	*next;		/* path->writes_free, or pkt->write */
+	struct dms_path		*path;
+	struct dms_req		*req;		/* of the message's first one; else NULL */
+	u64			remote_addr;
+	u32			rkey;
+	u32			len;
+	struct ib_sge		sge[DMS_TX_SGES];
+	u32			nr_sge;
+	struct ib_cqe		cqe;		/* the transport's */
+};
 
 /*
  * A packet that leaves.  The path has a fixed number of them, made with the
@@ -38,6 +57,7 @@ struct dms_txpkt {
 	/* requests whose pages the NIC reads until the send completes */
 	struct dms_req		*req[DMS_TX_SGES];
 	u32			nr_req;
+	struct dms_write	*write;		/* that go ahead of it; then it asks for a signal */
 	u64			charge;		/* of the window; and the quiet ones' before it */
 	u64			posted_ns;
 	bool			signal;		/* false: quiet, told of with a later one */
@@ -47,18 +67,22 @@ struct dms_txpkt {
 };
 
 /*
- * A memory region that lets the peer READ one segment.  FREE -> OUT -> REVOKING
- * -> FREE, all under path->lock; freed only by the fence otherwise.
+ * A memory region that lets the peer READ one segment, or WRITE one message into a
+ * landing.  FREE -> OUT -> REVOKING -> FREE, all under path->lock; freed only by the
+ * fence otherwise.
  */
 struct dms_key {
 	struct list_head	node;		/* path->keys_free, or req->keys */
 	struct dms_path		*path;
-	struct dms_req		*req;		/* whose message it opens */
+	struct dms_req		*req;		/* whose message it opens; NULL: it is a grant's */
+	struct dms_landing	*landing;	/* the grant's; stream->lock, as the next */
+	u32			pushed;		/* bytes that the peer wrote there */
 	u64			addr;		/* what the peer uses */
 	u32			rkey;
 	u32			at;		/* offset in the message */
 	u32			len;
 	u64			charge;		/* of the send window, until done */
+	bool			write;		/* opens for WRITE; else for READ */
 	bool			due;		/* is to be revoked */
 	bool			revoking;
 	struct ib_mr		*mr;		/* the rest is the transport's */
@@ -86,11 +110,12 @@ struct dms_read {
 /**
  * struct dms_transport_ops - a transport
  * @name: for the operator
- * @send: a packet -> dms_path_send_done().  One that does not ask for a signal is
+ * @send: a packet, its WRITEs ahead of it -> dms_path_send_done().  One that does not ask for a signal is
  *	  answered with a later one that does, whose @before it is on then
  * @read: a READ -> dms_path_read_done()
  * @expose: opens len bytes from byte @at on of what the tile is as a message, and
- *	    nothing that lies between them in the pool, for READ by the peer: at most
+ *	    nothing that lies between them in the pool, for READ by the peer, or for
+ *	    WRITE, as key->write says: at most
  *	    path->seg_pages pages, cut as dms_tile_seg() does; makes them visible to the
  *	    device; fills addr and rkey of the key.  Ordered before later sends.  No
  *	    answer of its own; a failure kills the path

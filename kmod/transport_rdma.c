@@ -9,9 +9,9 @@
  *
  * The send queue cannot overflow.  A slot is known to be free when a signalled
  * completion of its own or of a later request was polled.  All requests are
- * signalled but REG_MR and the SENDs of quiet packets, and a packet is used again
- * only when one was.  So there are at most: one SEND per packet, one READ
- * per read, and per key one REG_MR and the LOCAL_INV that follows it, since the
+ * signalled but REG_MR, WRITEs and the SENDs of quiet packets, and a packet is used
+ * again only when one was, and with it the WRITEs that went ahead of it.  So there are
+ * at most: one SEND per packet, one WRITE per write, one READ per read, and per key one REG_MR and the LOCAL_INV that follows it, since the
  * next REG_MR of a key comes after the completion of its LOCAL_INV, which frees
  * the slots of both.  One slot more is for the drain, and one because some
  * drivers never fill the last.  Any of them may complete (in error), hence as
@@ -179,6 +179,36 @@ static void dms_rdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 	dms_rdma_answer_send(pkt, ok ? 0 : -EIO);
 }
 
+/* A WRITE says something only when it failed; its memory is told of with its packet. */
+static void dms_rdma_write_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct dms_write *w = container_of(wc->wr_cqe, struct dms_write, cqe);
+
+	if (wc->status != IB_WC_SUCCESS)
+		dms_rdma_wc_error(w->path, wc);
+}
+
+/* Those of a packet; with an error some may have been posted, and the path ends. */
+static int dms_rdma_writes(struct dms_rdma *tp, struct dms_write *w)
+{
+	struct ib_rdma_wr rdma = { .wr.opcode = IB_WR_RDMA_WRITE };
+	int ret = 0;
+	u32 i;
+
+	for (; w && !ret; w = w->next) {
+		for (i = 0; i < w->nr_sge; i++)
+			w->sge[i].lkey = tp->pd->local_dma_lkey;
+		w->cqe.done = dms_rdma_write_done;
+		rdma.wr.wr_cqe = &w->cqe;
+		rdma.wr.sg_list = w->sge;
+		rdma.wr.num_sge = w->nr_sge;
+		rdma.remote_addr = w->remote_addr;
+		rdma.rkey = w->rkey;
+		ret = dms_rdma_post(tp, &rdma.wr);
+	}
+	return ret;
+}
+
 static int dms_rdma_send(struct dms_path *path, struct dms_txpkt *pkt)
 {
 	struct dms_rdma *tp = dms_rdma_ready(path);
@@ -194,6 +224,11 @@ static int dms_rdma_send(struct dms_path *path, struct dms_txpkt *pkt)
 
 	if (!tp)
 		return -ESHUTDOWN;
+	if (unlikely(pkt->write)) {
+		ret = dms_rdma_writes(tp, pkt->write);
+		if (ret)
+			return ret;
+	}
 
 	for (i = 0; i < pkt->nr_sge; i++) {
 		struct ib_sge *sge = &pkt->sge[i];
@@ -515,7 +550,8 @@ void dms_rdma_put(struct dms_rdma *tp)
 
 static u32 dms_rdma_sq_size(const struct dms_path *path)
 {
-	return path->nr_txpkts + path->reads_max + 2 * path->keys_max + 2;	/* see the top */
+	return path->nr_txpkts + path->nr_writes + path->reads_max + 2 * path->keys_max +
+	       2;	/* see the top */
 }
 
 static u32 dms_rdma_rq_size(const struct dms_path *path)
@@ -535,6 +571,8 @@ static int dms_rdma_limits(struct dms_path *path, u32 reads_max)
 	path->moves = s->mine.features & s->theirs.features & DMS_FEATURE_DEPTH;
 	path->my_slots_max = path->moves ? max(path->my_slots, dms_recv_ceiling()) : path->my_slots;
 	path->nr_txpkts = path->moves ? DMS_TX_PACKETS : path->slots;
+	path->pushes = s->mine.features & s->theirs.features & DMS_FEATURE_PUSH;
+	path->nr_writes = path->pushes ? DMS_PATH_WRITES : 0;
 	path->slot_bytes = s->slot_bytes;
 	path->eager_max = s->eager_max;
 	path->reads_max = min(path->ibdev->max_reads, reads_max);
@@ -553,6 +591,8 @@ static int dms_rdma_limits(struct dms_path *path, u32 reads_max)
 	       dms_rdma_sq_size(path) + dms_rdma_rq_size(path) > max_cqe) {
 		if (dms_rdma_sq_size(path) <= max_wr && path->my_slots_max > path->my_slots)
 			path->my_slots_max--;
+		else if (path->nr_writes)	/* what the peer grants is not used then */
+			path->nr_writes--;
 		else if (path->keys_max > DMS_KEYS_FLOOR)
 			path->keys_max--;
 		else if (path->reads_max > 1)

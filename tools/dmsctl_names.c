@@ -66,6 +66,10 @@ static const struct name counters[] = {
 	[DMASTREAM_CTR_ACKS_ALONE] = { "acks_alone", "packets of acknowledgements alone" },
 	[DMASTREAM_CTR_ACKS_DELAYED] = { "acks_delayed", "acknowledgements that waited for a packet" },
 	[DMASTREAM_CTR_ACKS_LATE] = { "acks_late", "of those the ones that waited in vain" },
+	[DMASTREAM_CTR_PUSH_TX] = { "push_tx", "messages written into a landing of the peer" },
+	[DMASTREAM_CTR_PUSH_RX] = { "push_rx", "messages that peers wrote into a landing here" },
+	[DMASTREAM_CTR_GRANTS_SENT] = { "grants_sent", "landings opened to a peer ahead" },
+	[DMASTREAM_CTR_GRANTS_REVOKED] = { "grants_revoked", "of those the ones taken back" },
 	[DMASTREAM_CTR_POLL_WAKES] = { "poll_wakes", "polling threads woken by a system call" },
 };
 

@@ -363,6 +363,7 @@ static void stream_json(const struct nlattr *const *a)
 	waits_json(ctl_u32(a[DMASTREAM_STRM_WAITS]));
 	out_bool("posted", flags & DMASTREAM_STREAM_POSTED);
 	out_bool("latency", flags & DMASTREAM_STREAM_LATENCY);
+	out_bool("push", flags & DMASTREAM_STREAM_PUSH);
 	out_str("err_class", dmastream_class_text(ctl_u32(a[DMASTREAM_STRM_ERR_CLASS])));
 	out_u64("err_detail", ctl_u32(a[DMASTREAM_STRM_ERR_DETAIL]));
 	out_u64("tx_msgs", ctl_u64(a[DMASTREAM_STRM_TX_MSGS]));

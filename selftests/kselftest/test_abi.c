@@ -70,7 +70,8 @@ static void test_query(void)
 	kt_ok(q.abi_version == DMASTREAM_ABI_VERSION, "ABI version");
 	kt_ok(q.sqe_ops == 7 && q.sqe_flags == DMASTREAM_SQE_FLAGS &&
 	      q.stream_flags == DMASTREAM_STREAM_FLAGS &&
-	      q.features == (DMASTREAM_FEAT_POLL | DMASTREAM_FEAT_LANES | DMASTREAM_FEAT_TILE),
+	      q.features == (DMASTREAM_FEAT_POLL | DMASTREAM_FEAT_LANES | DMASTREAM_FEAT_TILE |
+			     DMASTREAM_FEAT_PUSH),
 	      "what can be used");
 	kt_ok(q.max_pool_bytes && q.quota_bytes && q.max_pools && q.max_groups &&
 	      q.max_rings && q.max_listeners && q.max_streams && q.max_group_entries &&
@@ -587,7 +588,7 @@ static void test_opts(void)
 	if (kt_ioctl(ctx, DMASTREAM_IOC_GROUP_CREATE, &g))
 		kt_die("GROUP_CREATE");
 	good = (struct dmastream_stream_opts) { .ring = ring.arg.ring, .small_group = g.group };
-	for (i = 2; i < 64; i++) {
+	for (i = 3; i < 64; i++) {
 		o = good;
 		o.flags = 1ULL << i;
 		bad += connect_opts(&o, 0, 100) != -EINVAL;
@@ -609,6 +610,9 @@ static void test_opts(void)
 	o = good;
 	o.flags = DMASTREAM_STREAM_POSTED;
 	kt_is(connect_opts(&o, 0, 100), -EINVAL, "options: posted with a group");
+	o = good;
+	o.flags = DMASTREAM_STREAM_PUSH;
+	kt_is(connect_opts(&o, 0, 100), -EINVAL, "options: push without posted");
 	o = good;
 	o.ring = 77;
 	kt_is(connect_opts(&o, 0, 100), -EBADF, "options: no such ring");

@@ -258,6 +258,8 @@ struct dmastream_group_shared {
 #define DMASTREAM_FEAT_LANES	(1ULL << 1)
 /** DMASTREAM_FEAT_TILE: SEND and RECV take DMASTREAM_SQE_TILE */
 #define DMASTREAM_FEAT_TILE	(1ULL << 2)
+/** DMASTREAM_FEAT_PUSH: streams can have DMASTREAM_STREAM_PUSH */
+#define DMASTREAM_FEAT_PUSH	(1ULL << 3)
 
 /**
  * struct dmastream_query - what this kernel has
@@ -458,7 +460,16 @@ struct dmastream_listen {
  * it.  STREAM_QUERY says where the stream is
  */
 #define DMASTREAM_STREAM_LATENCY (1ULL << 1)
-#define DMASTREAM_STREAM_FLAGS	(DMASTREAM_STREAM_POSTED | DMASTREAM_STREAM_LATENCY)
+/**
+ * DMASTREAM_STREAM_PUSH: with DMASTREAM_STREAM_POSTED: the peer may write its next
+ * messages straight into the buffers of the next RECVs, above eager_max bytes, as long
+ * as these are open to it: half a round trip instead of one and a half.  A buffer's
+ * bytes are undefined from its RECV to that one's completion.  With a peer that
+ * cannot, the stream works like any other.  STREAM_QUERY says whether it can
+ */
+#define DMASTREAM_STREAM_PUSH	(1ULL << 2)
+#define DMASTREAM_STREAM_FLAGS	(DMASTREAM_STREAM_POSTED | DMASTREAM_STREAM_LATENCY | \
+				 DMASTREAM_STREAM_PUSH)
 
 /** DMASTREAM_WEIGHT_MAX: largest weight of a stream */
 #define DMASTREAM_WEIGHT_MAX	16
@@ -639,7 +650,8 @@ enum dmastream_refusal {
  * @waits: out: enum dmastream_wait
  * @cookie: out: of struct dmastream_stream_opts
  * @stream_flags: out: likewise; DMASTREAM_STREAM_LATENCY: the stream uses those queue
- *                pairs (while it has no path yet: it asked for them)
+ *                pairs (while it has no path yet: it asked for them);
+ *                DMASTREAM_STREAM_PUSH: the peer can push (likewise)
  * @peer: out
  * @err_class: out: enum dmastream_err_class
  * @err_detail: out

@@ -180,8 +180,8 @@ enum dmastream_nl_pool {
 enum dmastream_counter {
 	DMASTREAM_CTR_UNSPEC		= 0,
 	DMASTREAM_CTR_PAD		= 1,
-	DMASTREAM_CTR_RDMA_TX_BYTES	= 2,	/* payload that peers READ here, by their DONE */
-	DMASTREAM_CTR_RDMA_RX_BYTES	= 3,	/* payload that RDMA READ placed here */
+	DMASTREAM_CTR_RDMA_TX_BYTES	= 2,	/* payload that peers READ here, by their DONE, or that was pushed */
+	DMASTREAM_CTR_RDMA_RX_BYTES	= 3,	/* payload that RDMA READ, or the WRITE of a peer, placed here */
 	DMASTREAM_CTR_EAGER_TX_BYTES	= 4,	/* payload sent in packets */
 	DMASTREAM_CTR_EAGER_RX_BYTES	= 5,	/* payload received in packets */
 	DMASTREAM_CTR_COPIED_TX_BYTES	= 6,	/* payload copied by a sender (up to 256 B) */
@@ -233,6 +233,10 @@ enum dmastream_counter {
 	DMASTREAM_CTR_ACKS_ALONE	= 52,	/* packets of acknowledgements and nothing else */
 	DMASTREAM_CTR_ACKS_DELAYED	= 53,	/* acknowledgements that waited for a packet to go with */
 	DMASTREAM_CTR_ACKS_LATE		= 54,	/* of those the ones for which none came */
+	DMASTREAM_CTR_PUSH_TX		= 55,	/* messages written into a landing of the peer */
+	DMASTREAM_CTR_PUSH_RX		= 56,	/* messages that peers wrote into a landing here */
+	DMASTREAM_CTR_GRANTS_SENT	= 57,	/* landings opened to a peer ahead */
+	DMASTREAM_CTR_GRANTS_REVOKED	= 58,	/* of those the ones taken back by REVOKE */
 	DMASTREAM_CTR_END
 };
 
