@@ -533,6 +533,16 @@ static struct dms_key *t_expose(struct t_end *e, u64 off, u32 len)
 	return t_expose_tile(e, &range, 0, len);
 }
 
+/* For WRITE, as a landing is granted. */
+static struct dms_key *t_grant(struct t_end *e, u64 off, u32 len)
+{
+	u32 i;
+
+	for (i = 0; i < e->path.keys_max; i++)
+		e->path.keys[i].write = true;
+	return t_expose(e, off, len);
+}
+
 static int t_revoke(struct t_end *e, struct dms_key *key)
 {
 	int ret;

@@ -211,8 +211,8 @@ out:
  * What a peer must not get at: each costs it its own queue pair with a remote
  * access error, while another pair goes on.
  */
-static void t_refused_access(struct kunit *test, enum ib_wr_opcode op, bool revoked,
-			     s64 before, u32 len, u32 ask)
+static void t_refused_access(struct kunit *test, enum ib_wr_opcode op, bool grant,
+			     bool revoked, s64 before, u32 ask)
 {
 	struct ib_rdma_wr wr = { .wr = { .opcode = op, .num_sge = 1 } };
 	struct t_pair p, other;
@@ -223,7 +223,7 @@ static void t_refused_access(struct kunit *test, enum ib_wr_opcode op, bool revo
 		goto out_other;
 	if (!t_pair_new(test, &p))
 		goto out;
-	key = t_expose(p.b, 64, len);
+	key = grant ? t_grant(p.b, 64, 512) : t_expose(p.b, 64, 512);
 	KUNIT_EXPECT_NOT_NULL(test, key);
 	if (!key)
 		goto out;
@@ -238,8 +238,10 @@ static void t_refused_access(struct kunit *test, enum ib_wr_opcode op, bool revo
 	sge.lkey = ((struct dms_rdma *)p.a->path.priv)->pd->local_dma_lkey;
 	wr.wr.sg_list = &sge;
 	memset(t_byte(0, 0), 0xee, ask);
+	memset(t_byte(1, 0), 0x11, 64 + 512 + 64);
 	KUNIT_EXPECT_EQ(test, (int)t_raw(test, p.a, &wr.wr), (int)IB_WC_REM_ACCESS_ERR);
 	KUNIT_EXPECT_NULL(test, memchr_inv(t_byte(0, 0), 0xee, ask));
+	KUNIT_EXPECT_NULL(test, memchr_inv(t_byte(1, 0), 0x11, 64 + 512 + 64));
 
 	KUNIT_EXPECT_EQ(test, t_send(other.a, other.b, 100), 0);
 	t_wait(test, other.b, atomic_read(&other.b->rx) == 1);
@@ -253,22 +255,42 @@ out_other:
 
 static void t_revoked_key(struct kunit *test)
 {
-	t_refused_access(test, IB_WR_RDMA_READ, true, 0, 512, 512);
+	t_refused_access(test, IB_WR_RDMA_READ, false, true, 0, 512);
 }
 
 static void t_byte_past_key(struct kunit *test)
 {
-	t_refused_access(test, IB_WR_RDMA_READ, false, 0, 512, 513);
+	t_refused_access(test, IB_WR_RDMA_READ, false, false, 0, 513);
 }
 
 static void t_byte_before_key(struct kunit *test)
 {
-	t_refused_access(test, IB_WR_RDMA_READ, false, 1, 512, 512);
+	t_refused_access(test, IB_WR_RDMA_READ, false, false, 1, 512);
 }
 
 static void t_write_to_key(struct kunit *test)
 {
-	t_refused_access(test, IB_WR_RDMA_WRITE, false, 0, 512, 512);
+	t_refused_access(test, IB_WR_RDMA_WRITE, false, false, 0, 512);
+}
+
+static void t_revoked_grant(struct kunit *test)
+{
+	t_refused_access(test, IB_WR_RDMA_WRITE, true, true, 0, 512);
+}
+
+static void t_byte_past_grant(struct kunit *test)
+{
+	t_refused_access(test, IB_WR_RDMA_WRITE, true, false, 0, 513);
+}
+
+static void t_byte_before_grant(struct kunit *test)
+{
+	t_refused_access(test, IB_WR_RDMA_WRITE, true, false, 1, 512);
+}
+
+static void t_read_of_grant(struct kunit *test)
+{
+	t_refused_access(test, IB_WR_RDMA_READ, true, false, 0, 512);
 }
 
 /* A key of one pair says nothing to the queue pair of another. */
@@ -895,6 +917,10 @@ static struct kunit_case t_cases[] = {
 	KUNIT_CASE(t_byte_past_key),
 	KUNIT_CASE(t_byte_before_key),
 	KUNIT_CASE(t_write_to_key),
+	KUNIT_CASE(t_revoked_grant),
+	KUNIT_CASE(t_byte_past_grant),
+	KUNIT_CASE(t_byte_before_grant),
+	KUNIT_CASE(t_read_of_grant),
 	KUNIT_CASE(t_key_of_another),
 	KUNIT_CASE(t_reuse),
 	KUNIT_CASE(t_revoke_flushed),

@@ -42,6 +42,8 @@
 #define T_EAGER		8192
 #define T_SEG_PAGES	1	/* of one key: a message of some pages needs several */
 #define T_KEYS		4
+#define T_KEYS_MAX	16
+#define T_WRITES	8
 #define T_READS		4
 #define T_POOL		(1UL << 20)
 #define T_NAMES		64	/* user_data of submissions: 1 to 63 */
@@ -53,6 +55,15 @@
 struct t_pkt {
 	struct list_head	node;		/* e->out; path->lock */
 	struct dms_txpkt	*tx;
+	struct t_write		*writes;	/* that arrive before it */
+	u32			len;
+	u8			buf[];
+};
+
+struct t_write {
+	struct t_write		*next;
+	u64			addr;
+	u32			rkey;
 	u32			len;
 	u8			buf[];
 };
@@ -70,8 +81,10 @@ struct t_end {
 	struct list_head	out;
 	struct list_head	left;		/* struct dms_txpkt: arrived, and not completed */
 	struct list_head	reads;		/* struct dms_read */
-	struct dms_key		*revoked[T_KEYS];
+	struct dms_key		*revoked[T_KEYS_MAX];
 	u32			nr_revoked;
+	unsigned long		open;		/* bit per key that lets the peer write */
+	u32			writes, stray;	/* of the peer; of them with no such key */
 	u32			packets, empty;	/* that left; of them without a frame */
 	u32			frames[DMS_F_MAX];
 	/* called by the transport in the middle of a send, path->lock held */
@@ -84,6 +97,7 @@ struct t_end {
 	struct list_head	grabbed;	/* packets that the path cannot have */
 	int			result[T_NAMES];
 	u32			done[T_NAMES];	/* last completions of that name */
+	u64			eos;		/* bit per name: it was told the end of the stream */
 };
 
 struct t_pair {
@@ -120,6 +134,59 @@ static void t_log(struct t_end *e, const struct t_pkt *p)
 		e->frames[f.type]++;
 }
 
+/* What goes ahead of a packet, as it is now. */
+static struct t_write *t_copy_write(const struct dms_write *w)
+{
+	struct t_write *copy = kmalloc(sizeof(*copy) + w->len, GFP_ATOMIC);
+	u32 i, at = 0;
+
+	if (!copy)
+		return NULL;
+	copy->addr = w->remote_addr;
+	copy->rkey = w->rkey;
+	copy->len = w->len;
+	for (i = 0; i < w->nr_sge; i++) {
+		memcpy(copy->buf + at, (void *)(uintptr_t)w->sge[i].addr, w->sge[i].length);
+		at += w->sge[i].length;
+	}
+	return copy;
+}
+
+static void t_copy_writes(struct t_pkt *p, const struct dms_txpkt *tx)
+{
+	const struct dms_write *w;
+	struct t_write *copy;
+
+	p->writes = NULL;
+	for (w = tx->write; w; w = w->next) {
+		copy = t_copy_write(w);
+		if (!copy)
+			return;
+		copy->next = p->writes;
+		p->writes = copy;
+	}
+}
+
+/* They arrive at an end, or nowhere. */
+static void t_do_writes(struct t_pkt *p, struct t_end *to)
+{
+	struct t_write *w;
+	u32 i, len;
+
+	while ((w = p->writes)) {
+		p->writes = w->next;
+		for (i = 0; to && i < w->len && to->open & BIT(w->rkey); i++) {
+			len = 1;
+			*(u8 *)dms_pool_addr(to->pool, w->addr + i, &len) = w->buf[i];
+		}
+		if (to) {
+			to->writes++;
+			to->stray += !(to->open & BIT(w->rkey));
+		}
+		kfree(w);
+	}
+}
+
 static int t_op_send(struct dms_path *path, struct dms_txpkt *tx)
 {
 	struct t_end *e = path->priv;
@@ -130,6 +197,7 @@ static int t_op_send(struct dms_path *path, struct dms_txpkt *tx)
 		return -ENOMEM;
 	p->tx = tx;
 	p->len = 0;
+	t_copy_writes(p, tx);
 	for (i = 0; i < tx->nr_sge; i++) {
 		memcpy(p->buf + p->len, (void *)(uintptr_t)tx->sge[i].addr, tx->sge[i].length);
 		p->len += tx->sge[i].length;
@@ -152,11 +220,14 @@ static int t_op_read(struct dms_path *path, struct dms_read *rd)
 static int t_op_expose(struct dms_path *path, struct dms_key *key, struct dms_pool *pool,
 		       const struct dms_tile *tile, u32 at, u32 len)
 {
+	struct t_end *e = path->priv;
 	struct dms_elem piece = {};
 
 	dms_tile_at(tile, at, &piece);
 	key->addr = piece.off;
 	key->rkey = key - path->keys + 1;
+	if (key->write)
+		e->open |= BIT(key->rkey);
 	return 0;
 }
 
@@ -164,6 +235,7 @@ static int t_op_revoke(struct dms_path *path, struct dms_key *key)
 {
 	struct t_end *e = path->priv;
 
+	e->open &= ~BIT(key->rkey);
 	e->revoked[e->nr_revoked++] = key;
 	return 0;
 }
@@ -230,6 +302,7 @@ static void t_pkt_left(struct t_end *e, struct t_pkt *p)
 	spin_lock(&e->path->lock);
 	list_add_tail(&p->tx->node, &e->left);
 	spin_unlock(&e->path->lock);
+	t_do_writes(p, NULL);
 	kfree(p);
 }
 
@@ -316,6 +389,7 @@ static u32 t_carry(struct t_end *from, struct t_end *to)
 
 	while ((p = t_pop_out(from))) {
 		n++;
+		t_do_writes(p, to);
 		if (to)
 			t_arrives(to->path, p->buf, p->len);
 		t_pkt_left(from, p);
@@ -416,6 +490,8 @@ static void t_reap(struct t_end *e)
 		if (cqe->user_data < T_NAMES && !(cqe->flags & DMASTREAM_CQE_MORE)) {
 			e->result[cqe->user_data] = cqe->result;
 			e->done[cqe->user_data]++;
+			if (cqe->flags & DMASTREAM_CQE_EOS)
+				e->eos |= BIT_ULL(cqe->user_data);
 		}
 		/* release: with the acquire load of the head in ring_occupied_at() */
 		smp_store_release(&sh->cq_head, sh->cq_head + 1);
@@ -509,6 +585,8 @@ static void t_path_new(struct kunit *test, struct t_end *e, u32 keys)
 	path->reads_max = T_READS;
 	path->keys_max = keys;
 	path->seg_pages = T_SEG_PAGES;
+	path->pushes = true;
+	path->nr_writes = T_WRITES;
 	KUNIT_ASSERT_EQ(test, dms_path_alloc(path), 0);
 	for (i = 0; i < path->nr_txpkts; i++)
 		path->txpkts[i].buf_dma = (uintptr_t)path->txpkts[i].buf;

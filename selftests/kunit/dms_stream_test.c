@@ -793,6 +793,8 @@ static void t_cancel_lets_go(struct kunit *test)
 	t_pair_free(test, &p);
 }
 
+#include "dms_stream_push.h"
+
 static struct kunit_case t_cases[] = {
 	KUNIT_CASE(t_traffic),
 	KUNIT_CASE(t_quiet_sweep),
@@ -816,6 +818,22 @@ static struct kunit_case t_cases[] = {
 	KUNIT_CASE(t_many_pieces),
 	KUNIT_CASE(t_tile_copied),
 	KUNIT_CASE(t_cancel_lets_go),
+	KUNIT_CASE(t_push_traffic),
+	KUNIT_CASE(t_push_crosses_revoke),
+	KUNIT_CASE(t_push_idle),
+	KUNIT_CASE(t_push_no_answer),
+	KUNIT_CASE(t_push_passed),
+	KUNIT_CASE(t_push_close),
+	KUNIT_CASE(t_push_close_message),
+	KUNIT_CASE(t_push_abort),
+	KUNIT_CASE(t_push_peer_ends),
+	KUNIT_CASE(t_push_fin),
+	KUNIT_CASE(t_push_fin_crosses_revoke),
+	KUNIT_CASE(t_push_peer_closes),
+	KUNIT_CASE(t_push_both_close),
+	KUNIT_CASE(t_push_path_lost),
+	KUNIT_CASE(t_push_hostile),
+	KUNIT_CASE(t_push_hostile_sender),
 	{}
 };
 
