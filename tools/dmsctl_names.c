@@ -114,6 +114,21 @@ static const char *const path_states[] = {
 	[DMASTREAM_PATH_DEAD] = "dead",
 };
 
+static const char *const lanes[] = {
+	[DMASTREAM_LANE_BULK] = "bulk",
+	[DMASTREAM_LANE_LATENCY] = "latency",
+};
+
+static const char *const events[] = {
+	[DMASTREAM_EVENT_SESSION_UP] = "session-up",
+	[DMASTREAM_EVENT_SESSION_DOWN] = "session-down",
+	[DMASTREAM_EVENT_PATH_UP] = "path-up",
+	[DMASTREAM_EVENT_PATH_DOWN] = "path-down",
+	[DMASTREAM_EVENT_FAILOVER] = "failover",
+	[DMASTREAM_EVENT_PATH_BACK] = "path-back",
+	[DMASTREAM_EVENT_PEER_LOST] = "peer-lost",
+};
+
 _Static_assert(ARRAY_SIZE(counters) == DMASTREAM_CTR_END, "a counter has no name");
 _Static_assert(ARRAY_SIZE(gauges) == DMASTREAM_GAUGE_END, "a gauge has no name");
 
@@ -150,4 +165,14 @@ const char *ctl_session_state(uint32_t n)
 const char *ctl_path_state(uint32_t n)
 {
 	return pick(path_states, ARRAY_SIZE(path_states), n);
+}
+
+const char *ctl_lane(uint32_t n)
+{
+	return pick(lanes, ARRAY_SIZE(lanes), n);
+}
+
+const char *ctl_event(uint32_t n)
+{
+	return pick(events, ARRAY_SIZE(events), n);
 }
