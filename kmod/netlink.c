@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Generic netlink: what an operator sees.  It only reads.
+ * Generic netlink: what an operator sees.  It only reads.  Events are events.c's.
  *
  * A dump goes on in another call when a message does not fit, and the world
  * has changed meanwhile.  So its cursor is a number that only grows: of the
@@ -21,6 +21,7 @@
 #include <linux/dmastream_netlink.h>
 
 #include "core/credit.h"
+#include "events.h"
 #include "ibdev.h"
 #include "netlink.h"
 #include "node.h"
@@ -30,8 +31,6 @@
 #include "stats.h"
 #include "stream.h"
 #include "transport_rdma.h"
-
-static struct genl_family dms_genl_family;
 
 /* One dump: the reader's message, and where in it we are. */
 struct dms_dump {
@@ -63,7 +62,16 @@ static int dms_dump_end(struct dms_dump *d, void *hdr, int err)
 	return 0;
 }
 
-static int dms_put_addr(struct sk_buff *skb, int attr, const struct sockaddr_storage *ss)
+/**
+ * dms_nl_put_addr() - an address as the ABI has it
+ * @skb: message
+ * @attr: attribute
+ * @ss: any; of no family that we know: nothing is put
+ *
+ * Context: any.
+ * Return: 0 or -EMSGSIZE.
+ */
+int dms_nl_put_addr(struct sk_buff *skb, int attr, const struct sockaddr_storage *ss)
 {
 	struct dmastream_addr addr = { .family = ss->ss_family };
 
@@ -201,7 +209,7 @@ static int dms_put_session(struct sk_buff *skb, struct dms_session *s)
 	if (nla_put_u32(skb, DMASTREAM_SESSION_ID, s->num) ||
 	    nla_put_u32(skb, DMASTREAM_SESSION_ROLE, role) ||
 	    nla_put_u32(skb, DMASTREAM_SESSION_STATE, dms_nl_session_state(state)) ||
-	    dms_put_addr(skb, DMASTREAM_SESSION_PEER, &s->remote) ||
+	    dms_nl_put_addr(skb, DMASTREAM_SESSION_PEER, &s->remote) ||
 	    nla_put_u32(skb, DMASTREAM_SESSION_STREAMS, atomic_read(&s->nr_streams)) ||
 	    nla_put_u32(skb, DMASTREAM_SESSION_PATHS, up))
 		return -EMSGSIZE;
@@ -639,7 +647,12 @@ static const struct nla_policy dms_genl_policy[] = {
 	[1] = { .type = NLA_REJECT },
 };
 
-static struct genl_family dms_genl_family __ro_after_init = {
+/* No flag: whoever may ask for the sessions and paths may hear of them. */
+static const struct genl_multicast_group dms_genl_groups[] = {
+	[DMS_NL_EVENTS] = { .name = DMASTREAM_GENL_EVENTS },
+};
+
+struct genl_family dms_genl_family __ro_after_init = {
 	.name		= DMASTREAM_GENL_NAME,
 	.version	= DMASTREAM_GENL_VERSION,
 	.module		= THIS_MODULE,
@@ -649,10 +662,12 @@ static struct genl_family dms_genl_family __ro_after_init = {
 	.n_small_ops	= ARRAY_SIZE(dms_genl_ops),
 	.maxattr	= ARRAY_SIZE(dms_genl_policy) - 1,
 	.policy		= dms_genl_policy,
+	.mcgrps		= dms_genl_groups,
+	.n_mcgrps	= ARRAY_SIZE(dms_genl_groups),
 };
 
 /**
- * dms_netlink_init() - begin to answer
+ * dms_netlink_init() - begin to answer, and to tell
  *
  * Nodes and pools are there already.
  *
@@ -661,11 +676,15 @@ static struct genl_family dms_genl_family __ro_after_init = {
  */
 int __init dms_netlink_init(void)
 {
-	return genl_register_family(&dms_genl_family);
+	int err = genl_register_family(&dms_genl_family);
+
+	if (!err)
+		dms_events_start();
+	return err;
 }
 
 /**
- * dms_netlink_exit() - answer no more
+ * dms_netlink_exit() - answer and tell no more
  *
  * No callback runs afterwards.
  *
@@ -673,5 +692,6 @@ int __init dms_netlink_init(void)
  */
 void dms_netlink_exit(void)
 {
+	dms_events_stop();
 	genl_unregister_family(&dms_genl_family);
 }

@@ -30,6 +30,7 @@
 
 #include "addr.h"
 #include "cm.h"
+#include "events.h"
 #include "session.h"
 #include "wq.h"
 
@@ -451,6 +452,7 @@ static void __net_exit node_net_exit(struct net *net)
 	/* requests that came before the listener went: they look at the node */
 	dms_cm_flush();
 	dms_session_end_all(node);
+	dms_events_flush();
 	mutex_destroy(&node->lock);
 	mutex_destroy(&node->listen_lock);
 }

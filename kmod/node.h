@@ -42,6 +42,7 @@ struct dms_node {
 	u32			nr_ctx;		/* lock; read without it by sessions */
 	bool			going;		/* namespace or module ends: nothing new */
 	u16			port;		/* that it listens on */
+	u64			event_seq;	/* events.c's; of the last event */
 	void			*tcp;		/* node.c's listener */
 	void			*rdma;		/* cm.c's listener */
 };

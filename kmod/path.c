@@ -8,6 +8,7 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
+#include "events.h"
 #include "ibdev.h"
 #include "incast.h"
 #include "mux.h"
@@ -330,6 +331,7 @@ static bool path_move_locked(struct dms_path *path, enum dms_path_state from,
 	if (path->state != from || WARN_ON_ONCE(!dms_path_legal(from, to)))
 		return false;
 	path->state = to;
+	dms_event_path_moved(path, from, to);
 	return true;
 }
 

@@ -34,6 +34,7 @@
 #include <linux/dmastream.h>
 
 #include "addr.h"
+#include "events.h"
 #include "node.h"
 #include "path.h"
 #include "session_impl.h"
@@ -122,6 +123,7 @@ bool dms_session_move(struct dms_session *s, enum dms_session_state from,
 	if (s->state != from || WARN_ON_ONCE(!dms_session_legal(from, to)))
 		return false;
 	WRITE_ONCE(s->state, to);
+	dms_event_session_moved(s, from, to);
 	return true;
 }
 
@@ -606,6 +608,7 @@ static void session_tick_work(struct work_struct *work)
 	if (s->state == DMS_SESSION_UP) {
 		if (session_tick_life(s, &next)) {
 			dms_stat_inc(DMS_STAT_KEEPALIVE_LOSSES);
+			dms_event_peer_lost(s);
 			dms_session_kill(s, DMASTREAM_ERR_SESSION, ETIMEDOUT);
 			goto out;
 		}

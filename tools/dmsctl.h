@@ -15,6 +15,13 @@
 
 struct ctl_nl;
 
+struct ctl_opts {
+	bool		json;
+	bool		all;		/* counters: those that are 0 too */
+	uint64_t	count;		/* monitor: ends after so many events; 0: never */
+	uint64_t	timeout_s;	/* monitor: ends after so many seconds; 0: never */
+};
+
 /* dmsctl_nl.c: requests to the family; 0 or -errno */
 #define CTL_ATTR_MAX	64
 
@@ -24,9 +31,17 @@ typedef void (*ctl_msg_fn)(const struct nlattr *const *attr, void *arg);
 int ctl_nl_open(struct ctl_nl **out);
 void ctl_nl_close(struct ctl_nl *nl);
 int ctl_nl_get(struct ctl_nl *nl, uint8_t cmd, bool dump, ctl_msg_fn fn, void *arg);
+/* From here on events come to ctl_nl_hear(), and answers to requests no more. */
+int ctl_nl_listen(struct ctl_nl *nl);
+/*
+ * Calls @fn for each event that is there, waiting for at most @timeout_ms (-1: for
+ * ever): how many; 0: none came; -ENOBUFS: some were lost; -ENODEV: the module went.
+ */
+int ctl_nl_hear(struct ctl_nl *nl, int timeout_ms, ctl_msg_fn fn, void *arg);
 uint64_t ctl_u64(const struct nlattr *attr);
 uint32_t ctl_u32(const struct nlattr *attr);
 const char *ctl_str(const struct nlattr *attr);
+const char *ctl_addr(const struct nlattr *attr, char *buf, size_t size);
 int ctl_nested(const struct nlattr *nest, void (*fn)(uint32_t type, uint64_t value, void *arg),
 	       void *arg);
 
@@ -37,9 +52,12 @@ const char *ctl_gauge_name(uint32_t n);
 const char *ctl_refusal_name(uint32_t n);
 const char *ctl_session_state(uint32_t n);
 const char *ctl_path_state(uint32_t n);
+const char *ctl_lane(uint32_t n);
+const char *ctl_event(uint32_t n);
 
 /* dmsctl_out.c: JSON */
 void out_begin(void);
+void out_begin_line(void);	/* all of it on one line */
 void out_end(void);
 void out_object(const char *name);
 void out_array(const char *name);
@@ -51,5 +69,8 @@ void out_bool(const char *name, bool v);
 /* dmsctl_status.c */
 int ctl_status(struct ctl_nl *nl, bool json);
 int ctl_counters(struct ctl_nl *nl, bool json, bool all);
+
+/* dmsctl_monitor.c: 0, -errno, or 1: what failed was told */
+int ctl_monitor(struct ctl_nl *nl, const struct ctl_opts *opts);
 
 #endif /* DMSCTL_H */

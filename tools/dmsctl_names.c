@@ -70,6 +70,13 @@ static const struct name counters[] = {
 	[DMASTREAM_CTR_PUSH_RX] = { "push_rx", "messages that peers wrote into a landing here" },
 	[DMASTREAM_CTR_GRANTS_SENT] = { "grants_sent", "landings opened to a peer ahead" },
 	[DMASTREAM_CTR_GRANTS_REVOKED] = { "grants_revoked", "of those the ones taken back" },
+	[DMASTREAM_CTR_PATHS_RESUMED] = { "paths_resumed", "that went on with another queue pair" },
+	[DMASTREAM_CTR_PATH_REDIALS] = { "path_redials", "queue pairs asked for after one had failed" },
+	[DMASTREAM_CTR_STREAMS_RESUMED] = { "streams_resumed", "that went on with it" },
+	[DMASTREAM_CTR_MSGS_REPLAYED] = { "msgs_replayed", "sent again, not having arrived" },
+	[DMASTREAM_CTR_EVENTS] = { "events", "events sent to who listened" },
+	[DMASTREAM_CTR_EVENTS_LOST] = { "events_lost", "events lost for want of memory" },
+	[DMASTREAM_CTR_FAULTS] = { "faults", "faults that were injected on cue" },
 	[DMASTREAM_CTR_POLL_WAKES] = { "poll_wakes", "polling threads woken by a system call" },
 };
 
@@ -116,6 +123,21 @@ static const char *const path_states[] = {
 	[DMASTREAM_PATH_DEAD] = "dead",
 };
 
+static const char *const lanes[] = {
+	[DMASTREAM_LANE_BULK] = "bulk",
+	[DMASTREAM_LANE_LATENCY] = "latency",
+};
+
+static const char *const events[] = {
+	[DMASTREAM_EVENT_SESSION_UP] = "session-up",
+	[DMASTREAM_EVENT_SESSION_DOWN] = "session-down",
+	[DMASTREAM_EVENT_PATH_UP] = "path-up",
+	[DMASTREAM_EVENT_PATH_DOWN] = "path-down",
+	[DMASTREAM_EVENT_FAILOVER] = "failover",
+	[DMASTREAM_EVENT_PATH_BACK] = "path-back",
+	[DMASTREAM_EVENT_PEER_LOST] = "peer-lost",
+};
+
 _Static_assert(ARRAY_SIZE(counters) == DMASTREAM_CTR_END, "a counter has no name");
 _Static_assert(ARRAY_SIZE(gauges) == DMASTREAM_GAUGE_END, "a gauge has no name");
 
@@ -152,4 +174,14 @@ const char *ctl_session_state(uint32_t n)
 const char *ctl_path_state(uint32_t n)
 {
 	return pick(path_states, ARRAY_SIZE(path_states), n);
+}
+
+const char *ctl_lane(uint32_t n)
+{
+	return pick(lanes, ARRAY_SIZE(lanes), n);
+}
+
+const char *ctl_event(uint32_t n)
+{
+	return pick(events, ARRAY_SIZE(events), n);
 }

@@ -3,6 +3,7 @@
  * dmsctl: requests to the generic netlink family.
  */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,11 +11,13 @@
 #include <libmnl/libmnl.h>
 #include <linux/genetlink.h>
 
+#include <dmastream.h>
 #include <linux/dmastream_netlink.h>
 
 #include "dmsctl.h"
 
 #define BUF_SIZE	32768	/* what the kernel puts into one read at most */
+#define EVENTS_BUF	(1 << 20)	/* that wait for a reader; the system has a limit */
 
 struct ctl_nl {
 	struct mnl_socket	*sock;
@@ -81,18 +84,52 @@ static struct nlmsghdr *prepare(struct ctl_nl *nl, uint16_t type, uint16_t flags
 	return nlh;
 }
 
+/* A family, and one of its multicast groups. */
+struct family {
+	const char	*name;
+	const char	*group;		/* NULL: none is looked for */
+	uint16_t	id;
+	uint32_t	group_id;
+};
+
+static int group_cb(const struct nlattr *nest, void *data)
+{
+	const struct nlattr *attr[CTL_ATTR_MAX] = { NULL };
+	struct family *f = data;
+
+	if (mnl_attr_parse_nested(nest, attr_cb, attr) >= 0 &&
+	    !strcmp(ctl_str(attr[CTRL_ATTR_MCAST_GRP_NAME]), f->group))
+		f->group_id = ctl_u32(attr[CTRL_ATTR_MCAST_GRP_ID]);
+	return MNL_CB_OK;
+}
+
 static void family_fn(const struct nlattr *const *attr, void *arg)
 {
-	uint16_t *family = arg;
+	struct family *f = arg;
 
 	if (attr[CTRL_ATTR_FAMILY_ID])
-		*family = mnl_attr_get_u16(attr[CTRL_ATTR_FAMILY_ID]);
+		f->id = mnl_attr_get_u16(attr[CTRL_ATTR_FAMILY_ID]);
+	if (f->group && attr[CTRL_ATTR_MCAST_GROUPS])
+		mnl_attr_parse_nested(attr[CTRL_ATTR_MCAST_GROUPS], group_cb, f);
+}
+
+static int find(struct ctl_nl *nl, struct family *f)
+{
+	struct reader r = { .fn = family_fn, .arg = f };
+	struct nlmsghdr *nlh;
+	int ret;
+
+	nlh = prepare(nl, GENL_ID_CTRL, NLM_F_ACK, CTRL_CMD_GETFAMILY, 1);
+	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, f->name);
+	ret = request(nl, nlh, &r);
+	if (ret)
+		return ret;
+	return f->id && (!f->group || f->group_id) ? 0 : -ENOENT;
 }
 
 int ctl_nl_open(struct ctl_nl **out)
 {
-	struct reader r = { .fn = family_fn };
-	struct nlmsghdr *nlh;
+	struct family f = { .name = DMASTREAM_GENL_NAME };
 	struct ctl_nl *nl;
 	int ret;
 
@@ -105,14 +142,10 @@ int ctl_nl_open(struct ctl_nl **out)
 		ret = -errno;
 		goto fail;
 	}
-	r.arg = &nl->family;
-	nlh = prepare(nl, GENL_ID_CTRL, NLM_F_ACK, CTRL_CMD_GETFAMILY, 1);
-	mnl_attr_put_strz(nlh, CTRL_ATTR_FAMILY_NAME, DMASTREAM_GENL_NAME);
-	ret = request(nl, nlh, &r);
-	if (!ret && !nl->family)
-		ret = -ENOENT;
+	ret = find(nl, &f);
 	if (ret)
 		goto fail;
+	nl->family = f.id;
 	*out = nl;
 	return 0;
 
@@ -135,6 +168,74 @@ int ctl_nl_get(struct ctl_nl *nl, uint8_t cmd, bool dump, ctl_msg_fn fn, void *a
 
 	return request(nl, prepare(nl, nl->family, dump ? NLM_F_DUMP : NLM_F_ACK,
 				   cmd, DMASTREAM_GENL_VERSION), &r);
+}
+
+static int join(struct ctl_nl *nl, const char *name, const char *group)
+{
+	struct family f = { .name = name, .group = group };
+	int ret = find(nl, &f);
+
+	if (ret)
+		return ret == -ENOENT ? -EOPNOTSUPP : ret;
+	return mnl_socket_setsockopt(nl->sock, NETLINK_ADD_MEMBERSHIP, &f.group_id,
+				     sizeof(f.group_id)) < 0 ? -errno : 0;
+}
+
+/* With nlctrl's own group, which tells that the family goes. */
+int ctl_nl_listen(struct ctl_nl *nl)
+{
+	int size = EVENTS_BUF, ret;
+
+	setsockopt(mnl_socket_get_fd(nl->sock), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+	ret = join(nl, "nlctrl", "notify");
+	return ret ? ret : join(nl, DMASTREAM_GENL_NAME, DMASTREAM_GENL_EVENTS);
+}
+
+struct hearer {
+	struct ctl_nl	*nl;
+	struct reader	r;
+	int		events;
+	bool		gone;
+};
+
+static int hear_cb(const struct nlmsghdr *nlh, void *data)
+{
+	const struct genlmsghdr *genl = mnl_nlmsg_get_payload(nlh);
+	const struct nlattr *attr[CTL_ATTR_MAX] = { NULL };
+	struct hearer *h = data;
+
+	if (mnl_nlmsg_get_payload_len(nlh) < sizeof(*genl))
+		return MNL_CB_OK;
+	if (nlh->nlmsg_type == h->nl->family && genl->cmd == DMASTREAM_NL_EVENT) {
+		h->events++;
+		return msg_cb(nlh, &h->r);
+	}
+	if (nlh->nlmsg_type == GENL_ID_CTRL && genl->cmd == CTRL_CMD_DELFAMILY) {
+		mnl_attr_parse(nlh, sizeof(*genl), attr_cb, attr);
+		if (attr[CTRL_ATTR_FAMILY_ID] &&
+		    mnl_attr_get_u16(attr[CTRL_ATTR_FAMILY_ID]) == h->nl->family)
+			h->gone = true;
+	}
+	return MNL_CB_OK;
+}
+
+int ctl_nl_hear(struct ctl_nl *nl, int timeout_ms, ctl_msg_fn fn, void *arg)
+{
+	struct hearer h = { .nl = nl, .r = { .fn = fn, .arg = arg } };
+	struct pollfd p = { .fd = mnl_socket_get_fd(nl->sock), .events = POLLIN };
+	ssize_t n;
+
+	if (poll(&p, 1, timeout_ms) < 0)
+		return errno == EINTR ? 0 : -errno;
+	if (!p.revents)
+		return 0;
+	n = mnl_socket_recvfrom(nl->sock, nl->buf, sizeof(nl->buf));
+	if (n < 0)
+		return -errno;
+	/* none is an answer: any sequence, any port */
+	if (mnl_cb_run(nl->buf, (size_t)n, 0, 0, hear_cb, &h) < 0)
+		return -errno;
+	return h.gone ? -ENODEV : h.events;
 }
 
 uint64_t ctl_u64(const struct nlattr *attr)
@@ -163,6 +264,16 @@ const char *ctl_str(const struct nlattr *attr)
 	const char *s = len ? mnl_attr_get_payload(attr) : "";
 
 	return len && !s[len - 1] ? s : "";
+}
+
+/* "-" when there is none */
+const char *ctl_addr(const struct nlattr *attr, char *buf, size_t size)
+{
+	struct dmastream_addr addr = { 0 };
+
+	if (attr && mnl_attr_get_payload_len(attr) >= sizeof(addr))
+		memcpy(&addr, mnl_attr_get_payload(attr), sizeof(addr));
+	return addr.family ? dmastream_addr_text(&addr, buf, size) : "-";
 }
 
 struct nest_reader {

@@ -11,6 +11,7 @@
 
 static struct {
 	int	depth;
+	bool	line;		/* no line breaks in it */
 	bool	first[DEPTH];
 	char	end[DEPTH];
 } out;
@@ -31,12 +32,18 @@ static void put_string(const char *s)
 	putchar('"');
 }
 
+static void line_break(void)
+{
+	if (!out.line)
+		printf("\n%*s", 2 * out.depth, "");
+}
+
 static void item(const char *name)
 {
 	if (!out.first[out.depth])
-		putchar(',');
+		printf(out.line ? ", " : ",");
 	out.first[out.depth] = false;
-	printf("\n%*s", 2 * out.depth, "");
+	line_break();
 	if (name) {
 		put_string(name);
 		printf(": ");
@@ -52,10 +59,21 @@ static void nest(char open, char end)
 	out.end[out.depth] = end;
 }
 
-void out_begin(void)
+static void begin(bool line)
 {
 	out.depth = 0;
+	out.line = line;
 	nest('{', '}');
+}
+
+void out_begin(void)
+{
+	begin(false);
+}
+
+void out_begin_line(void)
+{
+	begin(true);
 }
 
 void out_end(void)
@@ -84,7 +102,7 @@ void out_close(void)
 
 	out.depth--;
 	if (!empty)
-		printf("\n%*s", 2 * out.depth, "");
+		line_break();
 	putchar(end);
 }
 

@@ -35,15 +35,6 @@ static void hex(const struct nlattr *attr, char *buf, size_t size)
 		snprintf(buf + 2 * i, 3, "%02x", p[i]);
 }
 
-static const char *addr_of(const struct nlattr *attr, char *buf, size_t size)
-{
-	struct dmastream_addr addr = { 0 };
-
-	if (attr && mnl_attr_get_payload_len(attr) >= sizeof(addr))
-		memcpy(&addr, mnl_attr_get_payload(attr), sizeof(addr));
-	return addr.family ? dmastream_addr_text(&addr, buf, size) : "-";
-}
-
 /* "12.3M": units of 1024, short enough for a column */
 static const char *human(uint64_t v, char *buf, size_t size)
 {
@@ -177,7 +168,7 @@ static void session_json(const struct nlattr *const *a)
 	out_u64("id", ctl_u32(a[DMASTREAM_SESSION_ID]));
 	out_str("role", ctl_u32(a[DMASTREAM_SESSION_ROLE]) == DMASTREAM_ROLE_ACTIVE ?
 		"active" : "passive");
-	out_str("peer", addr_of(a[DMASTREAM_SESSION_PEER], peer, sizeof(peer)));
+	out_str("peer", ctl_addr(a[DMASTREAM_SESSION_PEER], peer, sizeof(peer)));
 	out_str("peer_nonce", nonce);
 	out_str("state", known(ctl_session_state(ctl_u32(a[DMASTREAM_SESSION_STATE]))));
 	out_u64("epoch", ctl_u32(a[DMASTREAM_SESSION_EPOCH]));
@@ -206,7 +197,7 @@ static void session_fn(const struct nlattr *const *a, void *arg)
 	       ctl_u32(a[DMASTREAM_SESSION_ID]),
 	       ctl_u32(a[DMASTREAM_SESSION_ROLE]) == DMASTREAM_ROLE_ACTIVE ?
 	       "active" : "passive",
-	       addr_of(a[DMASTREAM_SESSION_PEER], peer, sizeof(peer)),
+	       ctl_addr(a[DMASTREAM_SESSION_PEER], peer, sizeof(peer)),
 	       known(ctl_session_state(ctl_u32(a[DMASTREAM_SESSION_STATE]))), rtt,
 	       ctl_u32(a[DMASTREAM_SESSION_STREAMS]),
 	       ctl_u32(a[DMASTREAM_SESSION_PATHS]));
@@ -218,14 +209,9 @@ static void session_fn(const struct nlattr *const *a, void *arg)
 
 static const char *lane_of(const struct nlattr *lane)
 {
-	switch (ctl_u32(lane)) {
-	case DMASTREAM_LANE_BULK:
-		return "bulk";
-	case DMASTREAM_LANE_LATENCY:
-		return "latency";
-	default:
-		return "?";
-	}
+	const char *name = ctl_lane(ctl_u32(lane));
+
+	return name ? name : "?";
 }
 
 static void path_json(const struct nlattr *const *a)
@@ -358,7 +344,7 @@ static void stream_json(const struct nlattr *const *a)
 	out_u64("pid", ctl_u32(a[DMASTREAM_STRM_PID]));
 	out_u64("uid", ctl_u32(a[DMASTREAM_STRM_UID]));
 	out_str("service", ctl_str(a[DMASTREAM_STRM_SERVICE]));
-	out_str("peer", addr_of(a[DMASTREAM_STRM_PEER], peer, sizeof(peer)));
+	out_str("peer", ctl_addr(a[DMASTREAM_STRM_PEER], peer, sizeof(peer)));
 	out_str("state", dmastream_state_text(ctl_u32(a[DMASTREAM_STRM_STATE])));
 	waits_json(ctl_u32(a[DMASTREAM_STRM_WAITS]));
 	out_bool("posted", flags & DMASTREAM_STREAM_POSTED);
@@ -398,7 +384,7 @@ static void stream_fn(const struct nlattr *const *a, void *arg)
 	       ctl_u32(a[DMASTREAM_STRM_ID]), ctl_u32(a[DMASTREAM_STRM_SESSION]),
 	       ctl_u32(a[DMASTREAM_STRM_PID]), ctl_u32(a[DMASTREAM_STRM_UID]),
 	       ctl_str(a[DMASTREAM_STRM_SERVICE]),
-	       addr_of(a[DMASTREAM_STRM_PEER], peer, sizeof(peer)),
+	       ctl_addr(a[DMASTREAM_STRM_PEER], peer, sizeof(peer)),
 	       dmastream_state_text(ctl_u32(a[DMASTREAM_STRM_STATE])),
 	       human(ctl_u64(a[DMASTREAM_STRM_TX_BYTES]), tx, sizeof(tx)),
 	       human(ctl_u64(a[DMASTREAM_STRM_RX_BYTES]), rx, sizeof(rx)), queued);

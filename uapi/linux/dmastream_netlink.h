@@ -13,6 +13,8 @@
  *    user what is his, and everything to a caller with CAP_NET_ADMIN over the
  *    network namespace.  Pools belong to no namespace: GET_POOL wants that
  *    capability in the initial user namespace to show those of others;
+ *  - whoever joins the multicast group hears what happens to sessions and paths
+ *    of his socket's network namespace, as GET_SESSION and GET_PATH show them;
  *  - a request carries no attributes.  A reader skips attributes that it does
  *    not know and does without those that are not there;
  *  - every number here is fixed once released; new ones go to the end.
@@ -25,13 +27,17 @@
 #define DMASTREAM_GENL_NAME	"dmastream"
 #define DMASTREAM_GENL_VERSION	1
 
+/* multicast group of events */
+#define DMASTREAM_GENL_EVENTS	"events"
+
 /* enum dmastream_nl_cmd - commands; an answer has the number of its request */
 enum dmastream_nl_cmd {
 	DMASTREAM_NL_GET_NODE		= 1,	/* do: one message, DMASTREAM_NODE_* */
 	DMASTREAM_NL_GET_SESSION	= 2,	/* dump: DMASTREAM_SESSION_* */
 	DMASTREAM_NL_GET_PATH		= 3,	/* dump: DMASTREAM_PATH_* */
 	DMASTREAM_NL_GET_STREAM		= 4,	/* dump: DMASTREAM_STRM_* */
-	DMASTREAM_NL_GET_POOL		= 5	/* dump: DMASTREAM_POOL_* */
+	DMASTREAM_NL_GET_POOL		= 5,	/* dump: DMASTREAM_POOL_* */
+	DMASTREAM_NL_EVENT		= 6	/* comes by itself: DMASTREAM_EVENT_* */
 };
 
 /* enum dmastream_nl_node - attributes of GET_NODE */
@@ -176,6 +182,51 @@ enum dmastream_nl_pool {
 	DMASTREAM_POOL_END
 };
 
+/*
+ * enum dmastream_nl_event_kind - DMASTREAM_EVENT_KIND
+ *
+ * What never was up has no event when it ends.  The paths of a session that
+ * ends go down after it.
+ */
+enum dmastream_nl_event_kind {
+	DMASTREAM_EVENT_SESSION_UP	= 1,	/* the handshake is done; its paths follow */
+	DMASTREAM_EVENT_SESSION_DOWN	= 2,
+	DMASTREAM_EVENT_PATH_UP		= 3,
+	DMASTREAM_EVENT_PATH_DOWN	= 4,
+	DMASTREAM_EVENT_FAILOVER	= 5,	/* streams went to the path from another */
+	DMASTREAM_EVENT_PATH_BACK	= 6,	/* the path is used again */
+	DMASTREAM_EVENT_PEER_LOST	= 7	/* given up for silence; SESSION_DOWN follows */
+};
+
+/*
+ * enum dmastream_nl_event - attributes of EVENT
+ *
+ * Those of a path are there when the event is about one.  SEQ grows by one with
+ * each event of the namespace that somebody listens to: who finds that numbers
+ * are left out has lost as many, because there was no memory, or because his
+ * socket had no room, which then gives ENOBUFS too.
+ */
+enum dmastream_nl_event {
+	DMASTREAM_EVENT_UNSPEC		= 0,
+	DMASTREAM_EVENT_PAD		= 1,
+	DMASTREAM_EVENT_KIND		= 2,	/* u32: enum dmastream_nl_event_kind */
+	DMASTREAM_EVENT_SEQ		= 3,	/* u64 */
+	DMASTREAM_EVENT_TIME_NS		= 4,	/* u64: CLOCK_MONOTONIC, when it happened */
+	DMASTREAM_EVENT_SESSION		= 5,	/* u32: its id */
+	DMASTREAM_EVENT_ROLE		= 6,	/* u32: enum dmastream_nl_role */
+	DMASTREAM_EVENT_PEER		= 7,	/* struct dmastream_addr */
+	DMASTREAM_EVENT_STREAMS		= 8,	/* u32: streams that it concerns */
+	DMASTREAM_EVENT_ERR_CLASS	= 9,	/* u32: enum dmastream_err_class; NONE: no error */
+	DMASTREAM_EVENT_ERR_DETAIL	= 10,	/* u32: depends on the class */
+	DMASTREAM_EVENT_PATH		= 11,	/* u32: its id */
+	DMASTREAM_EVENT_LANE		= 12,	/* u32: enum dmastream_nl_lane */
+	DMASTREAM_EVENT_INDEX		= 13,	/* u32: which of the session's paths, from 0 */
+	DMASTREAM_EVENT_TRANSPORT	= 14,	/* string: "rdma" */
+	DMASTREAM_EVENT_DEVICE		= 15,	/* string: RDMA device, when it has one */
+	DMASTREAM_EVENT_FROM_PATH	= 16,	/* u32: with FAILOVER, the path before */
+	DMASTREAM_EVENT_END
+};
+
 /* enum dmastream_counter - in DMASTREAM_NODE_COUNTERS; since the module was loaded */
 enum dmastream_counter {
 	DMASTREAM_CTR_UNSPEC		= 0,
@@ -237,6 +288,13 @@ enum dmastream_counter {
 	DMASTREAM_CTR_PUSH_RX		= 56,	/* messages that peers wrote into a landing here */
 	DMASTREAM_CTR_GRANTS_SENT	= 57,	/* landings opened to a peer ahead */
 	DMASTREAM_CTR_GRANTS_REVOKED	= 58,	/* of those the ones taken back by REVOKE */
+	DMASTREAM_CTR_PATHS_RESUMED	= 59,	/* that went on with another queue pair */
+	DMASTREAM_CTR_PATH_REDIALS	= 60,	/* queue pairs that were asked for after one had failed */
+	DMASTREAM_CTR_STREAMS_RESUMED	= 61,	/* that went on, once for each queue pair */
+	DMASTREAM_CTR_MSGS_REPLAYED	= 62,	/* sent again since they had not arrived */
+	DMASTREAM_CTR_EVENTS		= 63,	/* sent to who listened */
+	DMASTREAM_CTR_EVENTS_LOST	= 64,	/* not sent, though somebody listened: no memory */
+	DMASTREAM_CTR_FAULTS		= 65,	/* faults that were injected here on cue */
 	DMASTREAM_CTR_END
 };
 

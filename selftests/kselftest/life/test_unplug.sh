@@ -102,6 +102,26 @@ rmmods()
 	echo "# $rounds times"
 }
 
+# Has the process joined more than the group of nlctrl?
+joined()
+{
+	awk -v pid="$1" '$2 == 16 && $3 == pid && $4 !~ /^0000[08]000$/ { n++ } END { exit !n }' \
+		/proc/net/netlink
+}
+
+monitor_ends()
+{
+	local pid
+	load || { echo '# load'; return 1; }
+	"$dmsctl" monitor 2>"$tmp/monitor" &
+	pid=$!
+	within 5 joined "$pid" || { echo '# it does not listen'; return 1; }
+	within 5 rmmod_works || { cat "$tmp/err"; return 1; }
+	within 5 gone "$pid" || { echo '# it goes on'; kill "$pid"; return 1; }
+	wait "$pid"
+	[ $? = 1 ] && grep -q 'the module was unloaded' "$tmp/monitor"
+}
+
 use_it()
 {
 	local status
@@ -116,6 +136,7 @@ DMS_PEER_DOWN=10.77.0.99
 DMS_MODULE=${DMS_MODULE:?the bed tells it}
 ok 'the device goes under eight streams, and comes again' unplugs
 ok 'the module goes when nobody has it open, and comes again' rmmods
+ok 'who listens to events is told that it goes' monitor_ends
 ok 'load it again' load
 ok 'and use it' use_it
 end
