@@ -66,6 +66,7 @@ static const struct name counters[] = {
 	[DMASTREAM_CTR_ACKS_ALONE] = { "acks_alone", "packets of acknowledgements alone" },
 	[DMASTREAM_CTR_ACKS_DELAYED] = { "acks_delayed", "acknowledgements that waited for a packet" },
 	[DMASTREAM_CTR_ACKS_LATE] = { "acks_late", "of those the ones that waited in vain" },
+	[DMASTREAM_CTR_FAULTS] = { "faults", "faults that were injected on cue" },
 	[DMASTREAM_CTR_POLL_WAKES] = { "poll_wakes", "polling threads woken by a system call" },
 };
 

@@ -233,6 +233,7 @@ enum dmastream_counter {
 	DMASTREAM_CTR_ACKS_ALONE	= 52,	/* packets of acknowledgements and nothing else */
 	DMASTREAM_CTR_ACKS_DELAYED	= 53,	/* acknowledgements that waited for a packet to go with */
 	DMASTREAM_CTR_ACKS_LATE		= 54,	/* of those the ones for which none came */
+	DMASTREAM_CTR_FAULTS		= 55,	/* faults that were injected here on cue */
 	DMASTREAM_CTR_END
 };
 
