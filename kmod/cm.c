@@ -33,6 +33,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "core/wire.h"
+#include "fault.h"
 #include "ibdev.h"
 #include "node.h"
 #include "path.h"
@@ -619,12 +620,18 @@ static int dms_cm_on_request(struct dms_cm_listener *l, struct rdma_cm_id *id,
 	struct dms_cm_request *req;
 	enum dms_rule rule;
 	struct dms_cm cm;
+	u32 reason;
 
 	rule = dms_wire_cm_parse(asked->private_data, asked->private_data_len, &cm);
 	if (rule) {
 		dms_cm_refuse(id, rule == DMS_RULE_TYPE ? DMASTREAM_REFUSED_VERSION :
 			      DMASTREAM_REFUSED_MALFORMED, rule);
 		return -EPROTO;
+	}
+	reason = dms_fault_refuses(DMS_FAULT_REFUSE_CONNECTS, &id->route.addr.dst_addr);
+	if (reason) {
+		dms_cm_refuse(id, reason, 0);
+		return -ECONNREFUSED;
 	}
 	if (!asked->responder_resources || !asked->initiator_depth) {
 		dms_cm_refuse(id, DMASTREAM_REFUSED_MALFORMED, DMS_RULE_LENGTH);
@@ -634,7 +641,7 @@ static int dms_cm_on_request(struct dms_cm_listener *l, struct rdma_cm_id *id,
 		dms_cm_refuse(id, DMASTREAM_REFUSED_LIMIT, 0);
 		goto out;
 	}
-	req = kzalloc(sizeof(*req), GFP_KERNEL);
+	req = dms_fault_alloc(CM_REQUEST) ? NULL : kzalloc(sizeof(*req), GFP_KERNEL);
 	if (!req) {
 		dms_cm_refuse(id, DMASTREAM_REFUSED_MEMORY, 0);
 		goto out;

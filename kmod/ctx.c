@@ -18,6 +18,7 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
+#include "fault.h"
 #include "group.h"
 #include "listener.h"
 #include "node.h"
@@ -55,7 +56,7 @@ struct dms_ctx *dms_ctx_create(void)
 
 	if (!node)
 		return ERR_PTR(-ENODEV);
-	ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	ctx = dms_fault_alloc(CTX) ? NULL : kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&ctx->ref);

@@ -31,6 +31,7 @@
 
 #include "core/ringidx.h"
 #include "ctx.h"
+#include "fault.h"
 #include "ioctl.h"
 #include "pool.h"
 #include "quota.h"
@@ -625,7 +626,7 @@ static struct dms_group *group_new(struct dms_ctx *ctx, struct dms_pool *pool,
 	struct dms_group *group;
 	u32 i;
 
-	group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
+	group = dms_fault_alloc(GROUP) ? NULL : kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	if (!group)
 		return NULL;
 	kref_init(&group->ref);

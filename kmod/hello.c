@@ -71,6 +71,7 @@
 
 #include "addr.h"
 #include "cm.h"
+#include "fault.h"
 #include "node.h"
 #include "path.h"
 #include "recv.h"
@@ -242,6 +243,8 @@ static void hello_say_refused(struct dms_session *s, u32 reason)
 		why = "no common wire version; update the older one";
 	else if (reason == DMASTREAM_REFUSED_AUTH)
 		why = "it wants a shared secret to be proved, and none is set here";
+	else if (reason != DMASTREAM_REFUSED_MALFORMED)
+		return;			/* put out for another, or on cue */
 	pr_notice_ratelimited("%pISpc was refused: %s\n", &s->remote, why);
 }
 
@@ -256,7 +259,7 @@ void dms_hello_asked(struct dms_session *s, const struct dms_hello *theirs)
 
 	hello_fill(s);
 	mutex_lock(&s->node->lock);
-	reason = hello_judge(s, theirs);
+	reason = dms_fault_refuses(DMS_FAULT_REFUSE_HELLOS, &s->remote) ?: hello_judge(s, theirs);
 	if (!reason) {
 		mutex_lock(&s->lock);
 		s->theirs = *theirs;

@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 
 #include "ctx.h"
+#include "fault.h"
 #include "node.h"
 #include "path.h"
 #include "ring.h"
@@ -57,7 +58,7 @@ struct dms_listener *dms_listener_create(struct dms_ctx *ctx, const struct dmast
 	struct dms_listener *l, *other;
 	int err;
 
-	l = kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
+	l = dms_fault_alloc(LISTENER) ? NULL : kzalloc(sizeof(*l), GFP_KERNEL_ACCOUNT);
 	if (!l)
 		return ERR_PTR(-ENOMEM);
 	err = dms_node_listen_get(ctx->node);
@@ -336,7 +337,7 @@ static int accept_async(struct dms_ctx *ctx, struct dms_listener *l,
 	struct dms_accept *a;
 	int err;
 
-	a = kzalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
+	a = dms_fault_alloc(ACCEPT) ? NULL : kzalloc(sizeof(*a), GFP_KERNEL_ACCOUNT);
 	if (!a)
 		return -ENOMEM;
 	err = dms_ring_reserve(cfg->ring, 1);

@@ -6,6 +6,7 @@
 #include <linux/rcupdate.h>
 
 #include "chardev.h"
+#include "fault.h"
 #include "ibdev.h"
 #include "netlink.h"
 #include "node.h"
@@ -36,6 +37,7 @@ static int __init dms_init(void)
 	err = dms_netlink_init();
 	if (err)
 		goto exit_node;
+	dms_fault_init();
 	/* Last: from here on there are users. */
 	err = dms_chardev_init();
 	if (err)
@@ -43,6 +45,7 @@ static int __init dms_init(void)
 	return 0;
 
 exit_netlink:
+	dms_fault_exit();
 	dms_netlink_exit();
 exit_node:
 	dms_node_exit();
@@ -73,6 +76,7 @@ static void __exit dms_exit(void)
 	 * each hold the module, so that none is left: all contexts have ended.
 	 */
 	dms_chardev_exit();
+	dms_fault_exit();
 	dms_netlink_exit();
 	/* Ends the sessions, and with them the last streams and transfers. */
 	dms_node_exit();

@@ -23,6 +23,7 @@
 #include <linux/slab.h>
 #include <linux/dmastream.h>
 
+#include "fault.h"
 #include "ibdev.h"
 #include "path.h"
 #include "pool.h"
@@ -61,6 +62,7 @@ static void dms_mr_inv_done(struct ib_cq *cq, struct ib_wc *wc)
 		dms_rdma_wc_error(key->path, wc);
 		return;
 	}
+	dms_fault_completion(tp);
 	dms_stat_inc(DMS_STAT_KEYS_INVALIDATED);
 	if (unlikely(key->reuses >= DMS_KEY_REUSES)) {
 		set_bit(key - key->path->keys, tp->worn);
@@ -132,7 +134,8 @@ int dms_mr_make(struct dms_rdma *tp)
 
 	for (i = 0; i < path->keys_max; i++) {
 		struct dms_key *key = &path->keys[i];
-		struct ib_mr *mr = ib_alloc_mr(tp->pd, IB_MR_TYPE_MEM_REG, tp->key_pages);
+		struct ib_mr *mr = dms_fault_alloc(REGION) ? ERR_PTR(-ENOMEM) :
+				   ib_alloc_mr(tp->pd, IB_MR_TYPE_MEM_REG, tp->key_pages);
 
 		if (IS_ERR(mr))
 			return PTR_ERR(mr);

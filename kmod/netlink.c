@@ -22,6 +22,7 @@
 
 #include "core/credit.h"
 #include "events.h"
+#include "fault.h"
 #include "ibdev.h"
 #include "netlink.h"
 #include "node.h"
@@ -161,7 +162,7 @@ static int dms_nl_get_node(struct sk_buff *req, struct genl_info *info)
 
 	if (!node)
 		return -ENODEV;
-	skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
+	skb = dms_fault_alloc(NETLINK) ? NULL : genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!skb)
 		return -ENOMEM;
 	hdr = genlmsg_put_reply(skb, info, &dms_genl_family, 0, DMASTREAM_NL_GET_NODE);

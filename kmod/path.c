@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 
 #include "events.h"
+#include "fault.h"
 #include "ibdev.h"
 #include "incast.h"
 #include "mux.h"
@@ -116,7 +117,7 @@ struct dms_path *dms_path_create(struct dms_session *session,
 	struct dms_path *path;
 	int err;
 
-	path = kzalloc(sizeof(*path), GFP_KERNEL);
+	path = dms_fault_alloc(PATH) ? NULL : kzalloc(sizeof(*path), GFP_KERNEL);
 	if (!path)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&path->ref);		/* the caller's */
@@ -194,7 +195,8 @@ static int path_alloc_packets(struct dms_path *path)
 {
 	u32 i;
 
-	path->txpkts = kvcalloc(path->nr_txpkts, sizeof(*path->txpkts), GFP_KERNEL);
+	path->txpkts = dms_fault_alloc(TXPKTS) ? NULL :
+		       kvcalloc(path->nr_txpkts, sizeof(*path->txpkts), GFP_KERNEL);
 	if (!path->txpkts)
 		return -ENOMEM;
 	for (i = 0; i < path->nr_txpkts; i++) {
@@ -309,7 +311,8 @@ int dms_path_alloc(struct dms_path *path)
 	dms_signal_init(&path->signal, path->slots);
 	if (path_alloc_packets(path) || path_alloc_pulls(path))
 		return -ENOMEM;
-	path->reads = kvcalloc(path->reads_max, sizeof(*path->reads), GFP_KERNEL);
+	path->reads = dms_fault_alloc(READS) ? NULL :
+		      kvcalloc(path->reads_max, sizeof(*path->reads), GFP_KERNEL);
 	path->keys = kvcalloc(path->keys_max, sizeof(*path->keys), GFP_KERNEL);
 	if (!path->reads || !path->keys || dms_path_alloc_writes(path))
 		return -ENOMEM;

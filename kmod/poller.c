@@ -47,6 +47,7 @@
 
 #include "core/spin.h"
 #include "ctx.h"
+#include "fault.h"
 #include "ioctl.h"
 #include "quota.h"
 #include "ring.h"
@@ -156,7 +157,7 @@ static struct dms_poller *poller_create(struct dms_ctx *ctx, u32 idle_us)
 	struct dms_poller *p;
 	int err;
 
-	p = kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
+	p = dms_fault_alloc(POLLER) ? NULL : kzalloc(sizeof(*p), GFP_KERNEL_ACCOUNT);
 	if (!p)
 		return ERR_PTR(-ENOMEM);
 	spin_lock_init(&p->lock);

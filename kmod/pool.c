@@ -27,6 +27,7 @@
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 
+#include "fault.h"
 #include "quota.h"
 #include "shmem.h"
 #include "stats.h"
@@ -92,6 +93,8 @@ static struct page *pool_alloc_chunk(int node, unsigned int order)
 	gfp_t gfp = GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN;
 	struct page *page;
 
+	if (dms_fault_alloc(CHUNK))
+		return NULL;
 	gfp |= order ? __GFP_NORETRY : __GFP_RETRY_MAYFAIL;
 	/* without a node the task's memory policy decides */
 	page = node == NUMA_NO_NODE ? alloc_pages(gfp, order) :
@@ -204,7 +207,7 @@ static struct dms_pool *pool_new(u64 size)
 {
 	struct dms_pool *pool;
 
-	pool = kzalloc(sizeof(*pool), GFP_KERNEL_ACCOUNT);
+	pool = dms_fault_alloc(POOL) ? NULL : kzalloc(sizeof(*pool), GFP_KERNEL_ACCOUNT);
 	if (!pool)
 		return NULL;
 	pool->transfers = alloc_percpu_gfp(int, GFP_KERNEL_ACCOUNT);

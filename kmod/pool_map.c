@@ -15,6 +15,7 @@
 #include <linux/slab.h>
 #include <rdma/ib_verbs.h>
 
+#include "fault.h"
 #include "ibdev.h"
 #include "pool.h"
 
@@ -56,7 +57,8 @@ static struct dms_pool_map *pool_map_new(struct dms_pool *pool, struct dms_ibdev
 {
 	struct dms_pool_map *map;
 
-	map = kvzalloc(struct_size(map, dma, pool->nr_chunks), GFP_KERNEL);
+	map = dms_fault_alloc(POOL_MAP) ? NULL :
+	      kvzalloc(struct_size(map, dma, pool->nr_chunks), GFP_KERNEL);
 	if (!map)
 		return NULL;
 	kref_get(&ibdev->ref);	/* put in pool_map_free() */

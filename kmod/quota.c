@@ -15,6 +15,7 @@
 #include <linux/mutex.h>
 #include <linux/slab.h>
 
+#include "fault.h"
 #include "stats.h"
 
 static unsigned int quota_mib;
@@ -55,7 +56,7 @@ static struct dms_quota *quota_get(kuid_t uid)
 
 	if (q)
 		return q;
-	q = kzalloc(sizeof(*q), GFP_KERNEL_ACCOUNT);
+	q = dms_fault_alloc(QUOTA) ? NULL : kzalloc(sizeof(*q), GFP_KERNEL_ACCOUNT);
 	if (q) {
 		q->uid = uid;
 		list_add(&q->node, &quotas);

@@ -7,6 +7,7 @@
 #include <linux/gfp.h>
 #include <linux/mm.h>
 
+#include "fault.h"
 #include "ibdev.h"
 #include "path.h"
 #include "transport_rdma.h"
@@ -41,6 +42,8 @@ int dms_rdma_post_recv(struct dms_rdma *tp, struct dms_rdma_rx *rx)
 		ret = -ESHUTDOWN;
 	else if (unlikely(dms_rdma_post_fails()))
 		ret = -ENOMEM;
+	else if (dms_fault_post_recv(tp->path))
+		ret = -EIO;
 	else
 		ret = ib_post_recv(tp->qp, &wr, NULL);
 	spin_unlock(&tp->rq_lock);
@@ -61,7 +64,8 @@ int dms_rdma_add_recv(struct dms_rdma *tp, struct dms_rdma_rx *rx, gfp_t gfp)
 	struct ib_device *dev = path->ibdev->dev;
 	int ret = -ENOMEM;
 
-	rx->buf = alloc_pages_exact(path->slot_bytes, gfp | __GFP_NOWARN);
+	rx->buf = dms_fault_alloc(RECV) ? NULL :
+		  alloc_pages_exact(path->slot_bytes, gfp | __GFP_NOWARN);
 	if (!rx->buf)
 		return -ENOMEM;
 	rx->dma = ib_dma_map_single(dev, rx->buf, path->slot_bytes, DMA_FROM_DEVICE);

@@ -21,6 +21,7 @@
 #include <linux/slab.h>
 
 #include "ctx.h"
+#include "fault.h"
 #include "ioctl.h"
 #include "poller.h"
 #include "pool.h"
@@ -352,7 +353,8 @@ static int ring_alloc(struct dms_ring *ring)
 	if (err)
 		return err;
 	ring->mem = dms_shmem_alloc(ring->map_size);
-	ring->reqs = kvcalloc(ring->cq_entries, sizeof(*ring->reqs), GFP_KERNEL_ACCOUNT);
+	ring->reqs = dms_fault_alloc(REQUESTS) ? NULL :
+		     kvcalloc(ring->cq_entries, sizeof(*ring->reqs), GFP_KERNEL_ACCOUNT);
 	if (!ring->mem || !ring->reqs) {
 		dms_shmem_free(ring->mem);
 		kvfree(ring->reqs);
@@ -382,7 +384,7 @@ struct dms_ring *dms_ring_create(struct dms_ctx *ctx, struct dmastream_ring_crea
 	struct dms_ring *ring;
 	int err;
 
-	ring = kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
+	ring = dms_fault_alloc(RING) ? NULL : kzalloc(sizeof(*ring), GFP_KERNEL_ACCOUNT);
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
 	kref_init(&ring->ref);

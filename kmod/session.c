@@ -35,6 +35,7 @@
 
 #include "addr.h"
 #include "events.h"
+#include "fault.h"
 #include "node.h"
 #include "path.h"
 #include "session_impl.h"
@@ -55,7 +56,7 @@ static void session_kill_work(struct work_struct *work);
 
 static struct dms_session *session_alloc(struct dms_node *node, enum dms_session_role role)
 {
-	struct dms_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
+	struct dms_session *s = dms_fault_alloc(SESSION) ? NULL : kzalloc(sizeof(*s), GFP_KERNEL);
 
 	if (!s)
 		return NULL;

@@ -31,6 +31,7 @@
 #include <linux/dmastream.h>
 
 #include "addr.h"
+#include "fault.h"
 #include "hello.h"
 #include "node.h"
 #include "session.h"
@@ -67,7 +68,7 @@ static void sock_work(struct work_struct *work);
  */
 int dms_sock_init(struct dms_session *s)
 {
-	struct dms_sock *p = kzalloc(sizeof(*p), GFP_KERNEL);
+	struct dms_sock *p = dms_fault_alloc(SOCKET) ? NULL : kzalloc(sizeof(*p), GFP_KERNEL);
 
 	if (!p)
 		return -ENOMEM;

@@ -16,6 +16,7 @@
 
 #include <linux/dmastream.h>
 
+#include "fault.h"
 #include "node.h"
 #include "path.h"
 #include "session_impl.h"
@@ -62,7 +63,8 @@ static int session_insert(struct dms_session *s, struct dms_stream *stream)
 	int err;
 
 	lockdep_assert_held(&s->lock);
-	err = xa_alloc_cyclic(&s->streams, &sid, NULL,
+	err = dms_fault_alloc(STREAM_ID) ? -ENOMEM :
+	      xa_alloc_cyclic(&s->streams, &sid, NULL,
 			      XA_LIMIT(1, DMS_SESSION_STREAMS_MAX), &s->next_sid, GFP_KERNEL);
 	if (err < 0)
 		return err == -EBUSY ? -ENOSPC : err;

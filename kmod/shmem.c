@@ -12,6 +12,7 @@
 #include <linux/vmalloc.h>
 
 #include "compat.h"
+#include "fault.h"
 
 /**
  * dms_mmap_check() - the rules for every area of this module
@@ -56,7 +57,7 @@ int dms_mmap_check(struct vm_area_struct *vma, unsigned long pages)
  */
 void *dms_shmem_alloc(u32 size)
 {
-	if (!size || size > DMS_SHMEM_MAX || !PAGE_ALIGNED(size))
+	if (!size || size > DMS_SHMEM_MAX || !PAGE_ALIGNED(size) || dms_fault_alloc(SHMEM))
 		return NULL;
 	return __vmalloc(size, GFP_KERNEL_ACCOUNT | __GFP_ZERO | __GFP_NOWARN);
 }

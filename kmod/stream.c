@@ -23,6 +23,7 @@
 #include <linux/slab.h>
 
 #include "ctx.h"
+#include "fault.h"
 #include "listener.h"
 #include "node.h"
 #include "path.h"
@@ -285,7 +286,8 @@ static void stream_work(struct work_struct *work)
  */
 struct dms_stream *dms_stream_alloc(gfp_t gfp)
 {
-	struct dms_stream *s = kmem_cache_zalloc(stream_cache, gfp);
+	struct dms_stream *s = dms_fault_alloc(STREAM) ? NULL :
+			       kmem_cache_zalloc(stream_cache, gfp);
 
 	if (!s)
 		return NULL;

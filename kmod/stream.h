@@ -175,6 +175,7 @@ struct dms_stream {
 	bool			ready;		/* path->ready_lock */
 	bool			ack_is_late;	/* set under ready_lock, cleared under lock: a hint */
 	bool			unbound;	/* what runs as work */
+	u8			fault_ack;	/* enum dms_fault_ack, lock */
 
 	/* lock: everything below.  Process context; inside path->lock. */
 	u8			weight;

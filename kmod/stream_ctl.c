@@ -679,7 +679,7 @@ static void ctl_dial(struct dms_stream *s, struct dms_ctx *ctx)
 	}
 	err = dms_session_bind(session, s, &err_class, &err_detail);
 	if (err)
-		ctl_lost(s, err_class ? err_class : DMASTREAM_ERR_LOCAL,
+		ctl_lost(s, err_class ? err_class : DMASTREAM_ERR_SESSION,
 			 err_class ? err_detail : -err);
 	else if (READ_ONCE(s->path))
 		dms_stream_path_up(s);

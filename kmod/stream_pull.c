@@ -8,6 +8,7 @@
 #include <linux/string.h>
 
 #include "core/seg.h"
+#include "fault.h"
 #include "group.h"
 #include "ibdev.h"
 #include "incast.h"
@@ -44,7 +45,7 @@ void dms_pull_exit(void)
  */
 struct dms_pull *dms_pull_alloc(gfp_t gfp)
 {
-	struct dms_pull *p = kmem_cache_zalloc(pull_cache, gfp);
+	struct dms_pull *p = dms_fault_alloc(PULL) ? NULL : kmem_cache_zalloc(pull_cache, gfp);
 	int i;
 
 	if (!p)

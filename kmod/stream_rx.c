@@ -16,6 +16,7 @@
 
 #include "core/seg.h"
 #include "eager.h"
+#include "fault.h"
 #include "ibdev.h"
 #include "incast.h"
 #include "path.h"
@@ -708,7 +709,7 @@ static bool rx_update(struct dms_stream *s, struct dms_build *b)
 		.type = DMS_F_UPDATE, .stream = s->peer_sid, .seq = s->rx_acked,
 	};
 
-	if (!(s->ctl & DMS_CTL_UPDATE))
+	if (!(s->ctl & DMS_CTL_UPDATE) || dms_fault_ack(s))
 		return true;
 	if (!dms_build_room(b, 0, 0))
 		return false;

@@ -36,6 +36,7 @@
 #include <linux/slab.h>
 #include <linux/dmastream.h>
 
+#include "fault.h"
 #include "group.h"
 #include "ibdev.h"
 #include "mr.h"
@@ -133,6 +134,8 @@ int dms_rdma_post(struct dms_rdma *tp, const struct ib_send_wr *wr)
 
 	if (unlikely(dms_rdma_post_fails()))
 		return -ENOMEM;
+	if (dms_fault_post(tp->path, wr->opcode))
+		return -EIO;
 	return ib_post_send(tp->qp, wr, NULL);
 }
 
@@ -164,6 +167,24 @@ static void dms_rdma_answer_send(struct dms_txpkt *pkt, int status)
 	dms_path_send_done(pkt, status);
 }
 
+/*
+ * A packet that is lost on cue.  Its place in the send queue is taken by a WRITE of no
+ * bytes, which the peer's module does not see: so the packet is answered in its turn,
+ * not before those that the NIC still has.
+ */
+static int dms_rdma_post_nothing(struct dms_rdma *tp, const struct ib_send_wr *lost)
+{
+	struct ib_rdma_wr nothing = {
+		.wr = {
+			.wr_cqe		= lost->wr_cqe,
+			.opcode		= IB_WR_RDMA_WRITE,
+			.send_flags	= lost->send_flags,
+		},
+	};
+
+	return dms_rdma_post(tp, &nothing.wr);
+}
+
 static void dms_rdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct dms_txpkt *pkt = container_of(wc->wr_cqe, struct dms_txpkt, cqe);
@@ -175,6 +196,8 @@ static void dms_rdma_send_done(struct ib_cq *cq, struct ib_wc *wc)
 		list_del_init(&pkt->node);
 		spin_unlock(&pkt->path->lock);
 		dms_rdma_wc_error(pkt->path, wc);
+	} else {
+		dms_fault_completion(pkt->path->priv);
 	}
 	dms_rdma_answer_send(pkt, ok ? 0 : -EIO);
 }
@@ -247,7 +270,8 @@ static int dms_rdma_send(struct dms_path *path, struct dms_txpkt *pkt)
 	/* before it is posted: its completion looks at them without the lock */
 	if (pkt->signal)
 		list_splice_init(&tp->quiet, &pkt->before);
-	ret = dms_rdma_post(tp, &wr);
+	ret = dms_fault_drops_packet(path) ? dms_rdma_post_nothing(tp, &wr) :
+					     dms_rdma_post(tp, &wr);
 	if (unlikely(ret)) {
 		pkt->cqe.done = dms_rdma_idle_done;
 		list_splice_init(&pkt->before, &tp->quiet);
@@ -267,6 +291,8 @@ static void dms_rdma_read_done(struct ib_cq *cq, struct ib_wc *wc)
 	rd->cqe.done = dms_rdma_idle_done;
 	if (unlikely(!ok))
 		dms_rdma_wc_error(rd->path, wc);
+	else
+		dms_fault_completion(rd->path->priv);
 	dms_path_read_done(rd, ok ? 0 : -EIO);
 }
 
@@ -411,6 +437,7 @@ static void dms_rdma_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	}
 	if (unlikely(!dms_rdma_is_up(tp)) && !dms_rdma_wait_up(tp))
 		return;
+	dms_fault_completion(tp);
 
 	ib_dma_sync_single_for_cpu(dev, rx->dma, wc->byte_len, DMA_FROM_DEVICE);
 	switch (dms_path_rx(path, rx->buf, wc->byte_len)) {
@@ -495,7 +522,7 @@ static void dms_rdma_limit_work(struct work_struct *work)
  */
 struct dms_rdma *dms_rdma_create(struct dms_path *path, bool passive)
 {
-	struct dms_rdma *tp = kzalloc(sizeof(*tp), GFP_KERNEL);
+	struct dms_rdma *tp = dms_fault_alloc(TRANSPORT) ? NULL : kzalloc(sizeof(*tp), GFP_KERNEL);
 	bool taken = false;
 
 	if (!tp)
