@@ -20,7 +20,7 @@ kbuild_vars := W C CF V KCFLAGS KCPPFLAGS KBUILD_EXTRA_SYMBOLS CONFIG_DMASTREAM_
 kbuild_args := $(foreach v,$(kbuild_vars),$(if $($(v)),$(v)="$($(v))"))
 
 .PHONY: all modules lib tools install uninstall modules_install clean help packages \
-	check lint unit kunit selftest mutants cost bench bench-report demo shell vm debug-kernel
+	check lint unit model kunit selftest mutants cost bench bench-report demo shell vm debug-kernel
 
 all: modules lib tools
 
@@ -52,7 +52,7 @@ clean:
 packages:
 	@$(packages) all
 
-check lint unit kunit selftest mutants:
+check lint unit model kunit selftest mutants:
 	@selftests/check/check $(filter-out check,$@) $(ARGS)
 
 cost:
@@ -103,7 +103,7 @@ help:
 	@echo 'make shell KERNEL=6.12 NODES=2        a prompt on each'
 	@echo
 	@echo 'make check               everything below; ends with "N passed, N failed, N skipped"'
-	@echo 'make lint unit kunit selftest mutants a part of it (ARGS=--full: all of it)'
+	@echo 'make lint unit model kunit selftest mutants a part of it (ARGS=--full: all of it)'
 	@echo 'make debug-kernel        build the debug kernel ahead of its first use (10 min, cached)'
 	@echo 'make packages            install all Debian packages that any of this needs'
 	@echo
