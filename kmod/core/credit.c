@@ -270,6 +270,22 @@ int dms_land_tx_grant(struct dms_land_tx *c, u32 limit)
 }
 
 /**
+ * dms_land_tx_resume() - the credits that the peer counts as used
+ * @c: sending side
+ * @used: of its RESUME: what was spent on messages that did not arrive is not used
+ *
+ * Context: Any.
+ * Return: 0, or -EPROTO when it is more than was used, or less than can be.
+ */
+int dms_land_tx_resume(struct dms_land_tx *c, u32 used)
+{
+	if ((s32)(c->used - used) < 0 || c->limit - used > c->max)
+		return -EPROTO;
+	c->used = used;
+	return 0;
+}
+
+/**
  * dms_land_rx_init() - begin to count the landings of a stream
  * @c: counters
  *

@@ -61,6 +61,8 @@ void dms_land_tx_init(struct dms_land_tx *c, u32 max);
 u32 dms_land_tx_avail(const struct dms_land_tx *c);
 void dms_land_tx_take(struct dms_land_tx *c);
 int dms_land_tx_grant(struct dms_land_tx *c, u32 limit);
+/* After a resume: what the peer counts as used.  0, or -EPROTO */
+int dms_land_tx_resume(struct dms_land_tx *c, u32 used);
 
 /* Landing credits, receiving side. */
 struct dms_land_rx {

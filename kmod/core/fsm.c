@@ -21,8 +21,10 @@ static const u16 path_next[DMS_PATH_STATES] = {
 	[DMS_PATH_RESOLVING]	= BIT(DMS_PATH_CONNECTING) | BIT(DMS_PATH_DYING),
 	[DMS_PATH_CONNECTING]	= BIT(DMS_PATH_UP) | BIT(DMS_PATH_DYING),
 	[DMS_PATH_UP]		= BIT(DMS_PATH_DYING),
-	/* only the fence ends a path: no memory of it is used again before */
+	/* only the fence ends a carrier: no memory of it is used again before */
 	[DMS_PATH_DYING]	= BIT(DMS_PATH_FENCED),
+	/* the session goes on: the path waits for its next carrier */
+	[DMS_PATH_FENCED]	= BIT(DMS_PATH_INIT),
 };
 
 static const u16 stream_next[DMS_STREAM_STATES] = {

@@ -18,7 +18,7 @@ enum dms_session_state {
 };
 
 enum dms_path_state {
-	DMS_PATH_INIT,
+	DMS_PATH_INIT,		/* no carrier: none yet, or it waits for the next one */
 	DMS_PATH_RESOLVING,	/* rdma_resolve_addr, rdma_resolve_route */
 	DMS_PATH_CONNECTING,	/* rdma_connect or rdma_accept is out */
 	DMS_PATH_UP,

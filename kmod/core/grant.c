@@ -275,6 +275,17 @@ void dms_grants_rx_gone(struct dms_grants_rx *rx, u32 at)
 }
 
 /**
+ * dms_grants_rx_lost() - the queue pair that they were given over is gone
+ * @rx: receiving side, all grants NONE
+ *
+ * Context: Any.
+ */
+void dms_grants_rx_lost(struct dms_grants_rx *rx)
+{
+	rx->revoke = DMS_REVOKE_NONE;
+}
+
+/**
  * dms_grants_tx_add() - GRANT came
  * @tx: sending side
  * @sent: sequence of the last message that left

@@ -94,6 +94,8 @@ int dms_grants_rx_revoked(struct dms_grants_rx *rx);
 /* One that is DUE is ENDING from now on: its place, or -1. */
 int dms_grants_rx_end(struct dms_grants_rx *rx);
 void dms_grants_rx_gone(struct dms_grants_rx *rx, u32 at);
+/* The carrier is fenced, and each grant is gone: no answer to REVOKE comes. */
+void dms_grants_rx_lost(struct dms_grants_rx *rx);
 
 /* GRANT came: 0, or -EPROTO.  @sent: the last message; @credit: last that has a landing */
 int dms_grants_tx_add(struct dms_grants_tx *tx, u32 sent, u32 credit,

@@ -65,8 +65,15 @@ ASSERT_AT(dms_wire_refuse, nonce, 8);
 static_assert(sizeof(struct dms_wire_ping) == 8);
 ASSERT_AT(dms_wire_ping, stamp, 0);
 
+static_assert(sizeof(struct dms_wire_path) == 8);
+ASSERT_AT(dms_wire_path, epoch, 0);
+ASSERT_AT(dms_wire_path, index, 4);
+ASSERT_AT(dms_wire_path, word, 5);
+ASSERT_AT(dms_wire_path, reserved, 6);
+
 /* private data of an rdma_cm request over InfiniBand's CM: 92 bytes less 36 of its own */
-static_assert(sizeof(struct dms_wire_cm) == 44);
+static_assert(sizeof(struct dms_wire_cm) == 48);
+static_assert(DMS_WIRE_CM_MIN == 44);
 static_assert(sizeof(struct dms_wire_cm) <= 56);
 ASSERT_AT(dms_wire_cm, magic, 0);
 ASSERT_AT(dms_wire_cm, version, 4);
@@ -76,6 +83,7 @@ ASSERT_AT(dms_wire_cm, session, 8);
 ASSERT_AT(dms_wire_cm, cookie, 24);
 ASSERT_AT(dms_wire_cm, slots, 40);
 ASSERT_AT(dms_wire_cm, slots_max, 42);
+ASSERT_AT(dms_wire_cm, epoch, 44);
 static_assert(DMS_SLOTS_CEIL <= U16_MAX);
 
 static_assert(sizeof(struct dms_wire_pkt) == 32);
@@ -146,6 +154,10 @@ static const struct frame_format {
 	[DMS_F_PUSHED]	  = { "PUSHED", 0, F_STREAM | F_SEQ | F_LEN | F_TAG },
 	[DMS_F_REVOKE]	  = { "REVOKE", 0, F_STREAM },
 	[DMS_F_REVOKED]	  = { "REVOKED", 0, F_STREAM },
+	[DMS_F_RESUME]	  = { "RESUME", DMS_FF_OVER, F_STREAM | F_SEQ | F_LEN | F_TAG | F_A | F_B },
+	[DMS_F_RESUME_END] = { "RESUME_END", 0, 0 },
+	[DMS_F_RESET_DONE] = { "RESET_DONE", 0, F_STREAM },
+	[DMS_F_NACK_ACK]  = { "NACK_ACK", 0, F_STREAM | F_SEQ },
 };
 
 static const char * const rule_names[DMS_RULE_MAX] = {
@@ -384,6 +396,9 @@ enum dms_rule dms_wire_msg_parse(const void *buf, u16 *type, u32 *len)
 	case DMS_MSG_BYE:
 		ok = !*len;
 		break;
+	case DMS_MSG_PATH:
+		ok = *len == sizeof(struct dms_wire_path);
+		break;
 	default:
 		return DMS_RULE_TYPE;
 	}
@@ -517,13 +532,37 @@ enum dms_rule dms_wire_ping_parse(const void *buf, u32 len, u64 *stamp)
 }
 
 /**
+ * dms_wire_path_parse() - read the body of a PATH
+ * @buf: body
+ * @len: its bytes
+ * @msg: what it says; the index is any value
+ *
+ * Context: Any.
+ * Return: DMS_RULE_NONE, SHORT, LENGTH, FLAGS, or TYPE: no word of ours.
+ */
+enum dms_rule dms_wire_path_parse(const void *buf, u32 len, struct dms_path_msg *msg)
+{
+	const u8 *p = buf;
+
+	if (len != sizeof(struct dms_wire_path))
+		return len < sizeof(struct dms_wire_path) ? DMS_RULE_SHORT : DMS_RULE_LENGTH;
+	if (GET(16, p, dms_wire_path, reserved))
+		return DMS_RULE_FLAGS;
+	msg->epoch = GET(32, p, dms_wire_path, epoch);
+	msg->index = p[offsetof(struct dms_wire_path, index)];
+	msg->word = p[offsetof(struct dms_wire_path, word)];
+	return msg->word == DMS_PATH_DOWN || msg->word == DMS_PATH_OFF ? DMS_RULE_NONE :
+									  DMS_RULE_TYPE;
+}
+
+/**
  * dms_wire_cm_parse() - read the private data of an rdma_cm event
  * @buf: private data
  * @len: its bytes; connection managers pad it, so it may be longer
  * @cm: what it says
  *
  * Context: Any.
- * Not checked: whether both sides have the feature that slots_max is of.
+ * Not checked: whether both sides have the features that slots_max and epoch are of.
  * Return: DMS_RULE_NONE; SHORT; TYPE when it is not ours; LENGTH when slots or
  * slots_max is out of range.
  */
@@ -531,7 +570,7 @@ enum dms_rule dms_wire_cm_parse(const void *buf, u32 len, struct dms_cm *cm)
 {
 	const u8 *p = buf;
 
-	if (len < sizeof(struct dms_wire_cm))
+	if (len < DMS_WIRE_CM_MIN)
 		return DMS_RULE_SHORT;
 	cm->version = GET(16, p, dms_wire_cm, version);
 	if (GET(32, p, dms_wire_cm, magic) != DMS_WIRE_MAGIC ||
@@ -543,6 +582,7 @@ enum dms_rule dms_wire_cm_parse(const void *buf, u32 len, struct dms_cm *cm)
 	memcpy(cm->cookie, p + offsetof(struct dms_wire_cm, cookie), DMS_WIRE_NONCE);
 	cm->slots = GET(16, p, dms_wire_cm, slots);
 	cm->slots_max = GET(16, p, dms_wire_cm, slots_max);
+	cm->epoch = GET_LATER(32, p, len, dms_wire_cm, epoch);
 	if (cm->slots < DMS_SLOTS_FLOOR || cm->slots > DMS_SLOTS_CEIL)
 		return DMS_RULE_LENGTH;
 	if (cm->slots_max && (cm->slots_max < cm->slots || cm->slots_max > DMS_SLOTS_CEIL))
@@ -710,6 +750,25 @@ u32 dms_wire_bye_put(void *buf)
 }
 
 /**
+ * dms_wire_path_put() - write a PATH
+ * @buf: room for header and body
+ * @msg: what it says
+ *
+ * Context: Any.
+ * Return: bytes written.
+ */
+u32 dms_wire_path_put(void *buf, const struct dms_path_msg *msg)
+{
+	u8 *p = msg_put(buf, DMS_MSG_PATH, sizeof(struct dms_wire_path));
+
+	PUT(32, p, dms_wire_path, epoch, msg->epoch);
+	p[offsetof(struct dms_wire_path, index)] = msg->index;
+	p[offsetof(struct dms_wire_path, word)] = msg->word;
+	PUT(16, p, dms_wire_path, reserved, 0);
+	return sizeof(struct dms_wire_msg) + sizeof(struct dms_wire_path);
+}
+
+/**
  * dms_wire_cm_put() - write private data for rdma_connect() or rdma_accept()
  * @buf: room for sizeof(struct dms_wire_cm) bytes
  * @cm: what it says
@@ -729,6 +788,7 @@ u32 dms_wire_cm_put(void *buf, const struct dms_cm *cm)
 	memcpy(p + offsetof(struct dms_wire_cm, cookie), cm->cookie, DMS_WIRE_NONCE);
 	PUT(16, p, dms_wire_cm, slots, cm->slots);
 	PUT(16, p, dms_wire_cm, slots_max, cm->slots_max);
+	PUT(32, p, dms_wire_cm, epoch, cm->epoch);
 	return sizeof(struct dms_wire_cm);
 }
 

@@ -32,6 +32,8 @@
 /* Features, in HELLO: in use when both sides have them. */
 #define DMS_FEATURE_DEPTH	(1ULL << 0)	/* slots_max, DMS_PF_STALLED, SLOT_RECALL */
 #define DMS_FEATURE_PUSH	(1ULL << 1)	/* DMS_FF_PUSH, GRANT, PUSHED, REVOKE, REVOKED */
+/* PATH; epoch in requests of rdma_cm; RESUME, RESUME_END, RESET_DONE, NACK_ACK */
+#define DMS_FEATURE_RESUME	(1ULL << 2)
 
 /* Longest message of a stream, in bytes. */
 #define DMS_WIRE_STREAM_MSG_MAX	0x7fffffffU
@@ -72,6 +74,7 @@ enum dms_msg_type {
 	DMS_MSG_PING	= 3,
 	DMS_MSG_PONG	= 4,
 	DMS_MSG_BYE	= 5,
+	DMS_MSG_PATH	= 6,
 };
 
 /*
@@ -139,6 +142,19 @@ struct dms_wire_ping {
 	__le64	stamp;
 };
 
+enum dms_path_word {
+	DMS_PATH_DOWN	= 1,	/* its carrier of that epoch has failed */
+	DMS_PATH_OFF	= 2,	/* and is fenced: nothing of that epoch reaches the sender any more */
+};
+
+/* PATH */
+struct dms_wire_path {
+	__le32	epoch;
+	__u8	index;
+	__u8	word;				/* enum dms_path_word */
+	__le16	reserved;
+};
+
 /* ---- private data of an rdma_cm request and its answer (at most 56 bytes) ---- */
 
 struct dms_wire_cm {
@@ -150,7 +166,12 @@ struct dms_wire_cm {
 	__u8	cookie[DMS_WIRE_NONCE];		/* request only; zero in the answer */
 	__le16	slots;
 	__le16	slots_max;			/* with DMS_FEATURE_DEPTH: most ever; else zero */
+	/* the first version ends here */
+	__le32	epoch;				/* with DMS_FEATURE_RESUME; else zero */
 };
+
+/* Of the first version. */
+#define DMS_WIRE_CM_MIN		offsetof(struct dms_wire_cm, epoch)
 
 /* ---- packets on a path ---- */
 
@@ -194,7 +215,7 @@ enum dms_frame_type {
 	 * dmastream_err_class, b: detail; no READ of the sender is in flight
 	 */
 	DMS_F_RESET		= 14,
-	/* seq: likewise; no READ of the sender is in flight; last frame to this id */
+	/* seq: likewise; no READ of the sender is in flight; RESET_DONE alone may follow */
 	DMS_F_RESET_ACK		= 15,
 	DMS_F_RECALL		= 16,	/* the sender's landings are wanted elsewhere: give back what is not needed */
 	DMS_F_RETURN		= 17,	/* a: landing credits spent on nothing, may be 0; answers RECALL */
@@ -207,6 +228,15 @@ enum dms_frame_type {
 	DMS_F_PUSHED		= 20,	/* seq, len, tag: this message was written where it was granted */
 	DMS_F_REVOKE		= 21,	/* all grants are to end */
 	DMS_F_REVOKED		= 22,	/* no WRITE to a grant that came before REVOKE follows */
+	/*
+	 * of a stream that goes on in a new epoch; seq: delivered up to here; len: arrived
+	 * up to here; a: sender's stream id; b: the message that is being pulled, or one past
+	 * len; tag: landing credits used, and bytes of b that landed (upper half)
+	 */
+	DMS_F_RESUME		= 23,
+	DMS_F_RESUME_END	= 24,	/* the last RESUME, or CONNECT instead of one, was before this */
+	DMS_F_RESET_DONE	= 25,	/* RESET_ACK has come; last frame to this id */
+	DMS_F_NACK_ACK		= 26,	/* seq: NACK(EMSGSIZE) of it has come */
 	DMS_F_MAX
 	/* later: SKIP, SKIP_ACK, COMMIT */
 };
@@ -215,6 +245,8 @@ enum dms_frame_type {
 #define DMS_FF_POSTED		0x01	/* the sender receives with posted buffers */
 #define DMS_FF_NOLARGE		0x02	/* the sender has no large group */
 #define DMS_FF_PUSH		0x04	/* the sender may grant landings; with POSTED only */
+/* of RESUME */
+#define DMS_FF_OVER		0x08	/* the sender has said RESET_ACK */
 
 /* What the table above does not name for a type is zero, or DMS_RULE_FLAGS. */
 struct dms_wire_frame {
@@ -276,6 +308,13 @@ struct dms_cm {
 	u8	session[DMS_WIRE_NONCE];
 	u8	cookie[DMS_WIRE_NONCE];
 	u16	slots, slots_max;
+	u32	epoch;
+};
+
+struct dms_path_msg {
+	u32	epoch;
+	u8	index;
+	u8	word;
 };
 
 /*
@@ -319,6 +358,7 @@ enum dms_rule dms_wire_msg_parse(const void *buf, u16 *type, u32 *len);
 enum dms_rule dms_wire_hello_parse(const void *buf, u32 len, struct dms_hello *hello);
 enum dms_rule dms_wire_refuse_parse(const void *buf, u32 len, u32 *reason, u32 *detail, u8 *nonce);
 enum dms_rule dms_wire_ping_parse(const void *buf, u32 len, u64 *stamp);
+enum dms_rule dms_wire_path_parse(const void *buf, u32 len, struct dms_path_msg *msg);
 enum dms_rule dms_wire_cm_parse(const void *buf, u32 len, struct dms_cm *cm);
 
 /* Building: @buf is large enough by the caller's promise; returns bytes written. */
@@ -328,6 +368,7 @@ u32 dms_wire_hello_put(void *buf, const struct dms_hello *hello);	/* header and 
 u32 dms_wire_refuse_put(void *buf, u32 reason, u32 detail, const u8 *nonce);
 u32 dms_wire_ping_put(void *buf, u16 type, u64 stamp);
 u32 dms_wire_bye_put(void *buf);
+u32 dms_wire_path_put(void *buf, const struct dms_path_msg *msg);
 u32 dms_wire_cm_put(void *buf, const struct dms_cm *cm);
 
 /* 0 when there is no common version */

@@ -20,6 +20,7 @@
 #include "../unit/test_signal.c"
 #include "../unit/test_ack.c"
 #include "../unit/test_grant.c"
+#include "../unit/test_backoff.c"
 
 kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_wire_msg_suite,
@@ -37,4 +38,5 @@ kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_rate_suite,
 		  &dms_core_signal_suite,
 		  &dms_core_ack_suite,
-		  &dms_core_grant_suite);
+		  &dms_core_grant_suite,
+		  &dms_core_backoff_suite);

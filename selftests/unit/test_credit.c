@@ -175,6 +175,38 @@ TEST(slot_both_start_alike)
 	EXPECT_EQ(dms_slot_rx_packet(&rx, tx.sent), 0);
 }
 
+/* What the peer counts as used after a resume: at most what was, at least what fits. */
+TEST(land_tx_resumes)
+{
+	static const struct {
+		u32 used, limit, max, say;
+		int rc;
+	} rows[] = {
+		{ 5, 8, 16, 5, 0 },
+		{ 5, 8, 16, 3, 0 },
+		{ 5, 8, 16, 0, 0 },
+		{ 5, 8, 16, 6, -EPROTO },
+		{ 20, 24, 16, 8, 0 },
+		{ 20, 24, 16, 7, -EPROTO },
+		{ 2, 3, 16, U32_MAX, 0 },
+		{ 2, 3, 16, 0x80000001, -EPROTO },
+		{ U32_MAX, 1, 16, U32_MAX - 1, 0 },
+		{ U32_MAX, 1, 16, 0, -EPROTO },
+	};
+	struct dms_land_tx c;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		test_row(i);
+		dms_land_tx_init(&c, rows[i].max);
+		c.used = rows[i].used;
+		c.limit = rows[i].limit;
+		EXPECT_EQ(dms_land_tx_resume(&c, rows[i].say), rows[i].rc);
+		EXPECT_EQ(c.used, rows[i].rc ? rows[i].used : rows[i].say);
+		EXPECT_EQ(c.limit, rows[i].limit);
+	}
+}
+
 TEST(land_tx_grants)
 {
 	static const struct {
@@ -363,6 +395,7 @@ TESTSET(dms_core_credit,
 	CASE(slot_rx_untold),
 	CASE(slot_both_start_alike),
 	CASE(land_tx_grants),
+	CASE(land_tx_resumes),
 	CASE(land_rx_steps),
 	CASE(land_pair_random),
 	CASE(land_target_rows),

@@ -217,6 +217,23 @@ static int grant_add(struct dms_grants_tx *tx, u32 sent, u32 credit, u32 seq, u3
 	return dms_grants_tx_add(tx, sent, credit, &g);
 }
 
+/* The queue pair fails while REVOKE has no answer: grants can be given again. */
+TEST(grant_lost)
+{
+	struct dms_grants_rx rx;
+
+	dms_grants_rx_init(&rx);
+	dms_grants_rx_out(&rx, 1, 100);
+	EXPECT_TRUE(dms_grants_rx_revoke(&rx));
+	EXPECT_EQ(dms_grants_rx_say(&rx), 1);
+	dms_grants_rx_gone(&rx, dms_grant_at(1));
+	dms_grants_rx_missed(&rx);
+	EXPECT_FALSE(dms_grants_rx_may(&rx, 0, 1));
+	dms_grants_rx_lost(&rx);
+	EXPECT_TRUE(dms_grants_rx_may(&rx, 0, 1));
+	EXPECT_EQ(dms_grants_rx_revoked(&rx), -EPROTO);
+}
+
 TEST(grant_sender)
 {
 	static const u32 from[] = { 0, 5, U32_MAX - 1, U32_MAX };
@@ -408,6 +425,7 @@ TESTSET(dms_core_grant,
 	CASE(grant_ahead),
 	CASE(grant_revoke),
 	CASE(grant_revoke_for_nothing),
+	CASE(grant_lost),
 	CASE(grant_revoke_crosses_end),
 	CASE(grant_sender),
 	CASE(grant_model));

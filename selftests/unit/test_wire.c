@@ -50,7 +50,7 @@ static enum dms_rule walk(const u8 *buf, u32 len, u32 *bad)
 }
 
 /* Frames of full_packet(). */
-#define FULL	24
+#define FULL	28
 
 /* One frame of every type that has no body, two with, in the middle and at the end. */
 static u32 full_packet(u8 *buf)
@@ -86,6 +86,11 @@ static u32 full_packet(u8 *buf)
 		  .tag = 4 },
 		{ .type = DMS_F_REVOKE, .stream = 1 },
 		{ .type = DMS_F_REVOKED, .stream = 1 },
+		{ .type = DMS_F_RESUME, .flags = DMS_FF_OVER, .stream = 1, .seq = 2, .len = 3,
+		  .tag = U64_MAX, .a = 4, .b = 5 },
+		{ .type = DMS_F_RESUME_END },
+		{ .type = DMS_F_RESET_DONE, .stream = 1 },
+		{ .type = DMS_F_NACK_ACK, .stream = 1, .seq = 2 },
 		{ .type = DMS_F_DATA, .stream = 1, .seq = 3, .len = 5, .tag = U64_MAX },
 	};
 	u32 i, n;
@@ -344,6 +349,10 @@ static const struct {
 	{ "PUSHED", ".sqlt..", 0 },
 	{ "REVOKE", ".s.....", 0 },
 	{ "REVOKED", ".s.....", 0 },
+	{ "RESUME", ".sqltab", DMS_FF_OVER },
+	{ "RESUME_END", ".......", 0 },
+	{ "RESET_DONE", ".s.....", 0 },
+	{ "NACK_ACK", ".sq....", 0 },
 };
 
 /* Types whose length is that of a message elsewhere. */

@@ -41,7 +41,10 @@ TEST(wire_msg_headers)
 		{ DMS_WIRE_MAGIC, DMS_MSG_BYE, 1, 0, 0, DMS_RULE_NONE },
 		{ DMS_WIRE_MAGIC, DMS_MSG_BYE, 1, 1, 0, DMS_RULE_LENGTH },
 		{ DMS_WIRE_MAGIC, 0, 1, 0, 0, DMS_RULE_TYPE },
-		{ DMS_WIRE_MAGIC, DMS_MSG_BYE + 1, 1, 0, 0, DMS_RULE_TYPE },
+		{ DMS_WIRE_MAGIC, DMS_MSG_PATH, 1, 8, 0, DMS_RULE_NONE },
+		{ DMS_WIRE_MAGIC, DMS_MSG_PATH, 1, 7, 0, DMS_RULE_LENGTH },
+		{ DMS_WIRE_MAGIC, DMS_MSG_PATH, 1, 9, 0, DMS_RULE_LENGTH },
+		{ DMS_WIRE_MAGIC, DMS_MSG_PATH + 1, 1, 0, 0, DMS_RULE_TYPE },
 		{ DMS_WIRE_MAGIC, 0xffff, 1, 0, 0, DMS_RULE_TYPE },
 	};
 	u32 i, len;
@@ -378,6 +381,58 @@ TEST(wire_short_messages)
 	}
 }
 
+TEST(wire_path_words)
+{
+	static const u8 off[] = {
+		'D', 'M', 'S', '1', 6, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0,
+		4, 3, 2, 1, 0xff, 2, 0, 0,
+	};
+	static const struct {
+		u32 at;
+		u8 value;
+		enum dms_rule want;
+	} rows[] = {
+		{ 4, 0, DMS_RULE_NONE },
+		{ 5, 0, DMS_RULE_TYPE },
+		{ 5, DMS_PATH_DOWN, DMS_RULE_NONE },
+		{ 5, DMS_PATH_OFF, DMS_RULE_NONE },
+		{ 5, DMS_PATH_OFF + 1, DMS_RULE_TYPE },
+		{ 5, 0xff, DMS_RULE_TYPE },
+		{ 6, 1, DMS_RULE_FLAGS },
+		{ 7, 0x80, DMS_RULE_FLAGS },
+	};
+	struct dms_path_msg msg = { .epoch = 0x01020304, .index = 0xff, .word = DMS_PATH_OFF };
+	struct dms_path_msg got = {};
+	u8 body[8];
+	u32 i, len;
+	u8 *p;
+
+	memset(msg_buf, 0xff, sizeof(msg_buf));
+	EXPECT_EQ(dms_wire_path_put(msg_buf, &msg), sizeof(off));
+	EXPECT_EQ(memcmp(msg_buf, off, sizeof(off)), 0);
+	EXPECT_EQ(msg_buf[sizeof(off)], 0xff);
+	for (len = 0; len <= 10; len++) {
+		test_row(len);
+		p = test_alloc(len);
+		EXPECT_TRUE(p);
+		if (!p)
+			return;
+		memcpy(p, msg_buf + MSG, len);
+		EXPECT_EQ(dms_wire_path_parse(p, len, &got), len < 8 ? DMS_RULE_SHORT :
+			  len > 8 ? DMS_RULE_LENGTH : DMS_RULE_NONE);
+		test_free(p);
+	}
+	EXPECT_EQ(got.epoch, 0x01020304);
+	EXPECT_EQ(got.index, 0xff);
+	EXPECT_EQ(got.word, DMS_PATH_OFF);
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		test_row(100 + i);
+		memcpy(body, off + MSG, sizeof(body));
+		body[rows[i].at] = rows[i].value;
+		EXPECT_EQ(dms_wire_path_parse(body, sizeof(body), &got), rows[i].want);
+	}
+}
+
 TEST(wire_cm_data)
 {
 	static const u8 want[] = {
@@ -387,6 +442,7 @@ TEST(wire_cm_data)
 		0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37,
 		0x38, 0x39, 0x3a, 0x3b, 0x3c, 0x3d, 0x3e, 0x3f,
 		0x80, 0x01, 0x34, 0x02,
+		0x78, 0x56, 0x34, 0x12,
 	};
 	static const struct {
 		u32 at, value;
@@ -411,7 +467,7 @@ TEST(wire_cm_data)
 		{ 42, DMS_SLOTS_CEIL + 1, DMS_RULE_LENGTH },
 	};
 	struct dms_cm cm = { .version = 1, .lane = 0x12, .index = 0x34, .slots = 0x180,
-			     .slots_max = 0x234 }, got;
+			     .slots_max = 0x234, .epoch = 0x12345678 }, got;
 	u32 i, len;
 	u8 *p;
 
@@ -431,7 +487,10 @@ TEST(wire_cm_data)
 			return;
 		memcpy(p, msg_buf, len);
 		EXPECT_EQ(dms_wire_cm_parse(p, len, &got),
-			  len < sizeof(want) ? DMS_RULE_SHORT : DMS_RULE_NONE);
+			  len < DMS_WIRE_CM_MIN ? DMS_RULE_SHORT : DMS_RULE_NONE);
+		/* of the first version, which had no epoch */
+		if (len >= DMS_WIRE_CM_MIN)
+			EXPECT_EQ(got.epoch, len < sizeof(want) ? 0 : 0x12345678);
 		test_free(p);
 	}
 	EXPECT_EQ(got.version, 1);
@@ -493,5 +552,6 @@ TESTSET(dms_core_wire_msg,
 	CASE(wire_hello_lengths),
 	CASE(wire_hello_ranges),
 	CASE(wire_short_messages),
+	CASE(wire_path_words),
 	CASE(wire_cm_data),
 	CASE(wire_versions));
