@@ -97,10 +97,18 @@ static void dms_cm_killed_by(struct dms_path *path, u32 event)
 	dms_path_kill(path, DMASTREAM_ERR_PATH, DMS_CM_DETAIL(event));
 }
 
-/* @err: negative errno of something that this host lacks */
+/*
+ * @err: negative errno of something that this host lacks.  A path that had a carrier tries
+ * again, until its session has lost patience.  One that was killed is at its end already.
+ */
 static void dms_cm_failed(struct dms_path *path, int err)
 {
-	dms_path_kill(path, DMASTREAM_ERR_DEVICE, -err);
+	if (err == -ESHUTDOWN)
+		return;
+	if (READ_ONCE(path->carriers))
+		dms_path_kill(path, DMASTREAM_ERR_PATH, DMS_PATH_DETAIL_ERRNO - err);
+	else
+		dms_path_kill(path, DMASTREAM_ERR_DEVICE, -err);
 }
 
 /* setup_lock held, not dead: the fence cancels it */
@@ -147,6 +155,7 @@ static void dms_cm_param(struct dms_rdma *tp, struct rdma_conn_param *param, voi
 		.index	= tp->path->index,
 		.slots	= tp->path->my_slots,
 		.slots_max = tp->path->moves ? tp->path->my_slots_max : 0,
+		.epoch	= tp->path->resumes ? tp->path->epoch : 0,
 	};
 
 	memcpy(cm.session, s->mine.session, sizeof(cm.session));
@@ -269,6 +278,8 @@ static void dms_cm_on_answer(struct dms_rdma *tp, const struct rdma_conn_param *
 		rule = DMS_RULE_CREDIT;		/* not what its HELLO promised */
 	if (!rule && !cm.slots_max == path->moves)
 		rule = DMS_RULE_CREDIT;
+	if (!rule && cm.epoch != (path->resumes ? path->epoch : 0))
+		rule = DMS_RULE_EPOCH;
 	if (!rule && (cm.lane != path->lane || cm.index != path->index ||
 		      memcmp(cm.session, path->session->mine.session, sizeof(cm.session))))
 		rule = DMS_RULE_EPOCH;
@@ -342,7 +353,7 @@ static int dms_cm_path_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		/* only while it has no queue pair: else ibdev.c came first */
-		dms_cm_failed(tp->path, -ENODEV);
+		dms_path_kill(tp->path, DMASTREAM_ERR_DEVICE, ENODEV);
 		break;
 	case RDMA_CM_EVENT_TIMEWAIT_EXIT:
 		break;
@@ -566,10 +577,13 @@ static u32 dms_cm_attach(struct dms_cm_request *req, struct dms_session *s, int 
 	*err = 0;
 	if (req->cm.lane >= DMS_LANES || req->cm.slots != s->theirs.slots ||
 	    req->cm.version != s->version ||
-	    !req->cm.slots_max != !(s->mine.features & s->theirs.features & DMS_FEATURE_DEPTH))
+	    !req->cm.slots_max != !(s->mine.features & s->theirs.features & DMS_FEATURE_DEPTH) ||
+	    !req->cm.epoch != !s->resumes)
 		return DMASTREAM_REFUSED_MALFORMED;
 
-	path = dms_path_create(s, &dms_rdma_ops, req->cm.lane, req->cm.index);
+	path = dms_session_next_carrier(s, &req->cm);
+	if (!path)
+		path = dms_path_create(s, &dms_rdma_ops, req->cm.lane, req->cm.index);
 	if (IS_ERR(path)) {
 		*err = PTR_ERR(path);
 		/* no such path, or it is there already */
@@ -584,7 +598,7 @@ static u32 dms_cm_attach(struct dms_cm_request *req, struct dms_session *s, int 
 		dms_cm_hand_over(req, tp);
 		dms_rdma_put(tp);
 	}
-	dms_path_put(path);		/* dms_path_create()'s */
+	dms_path_put(path);		/* of either of the two */
 	return *err ? dms_cm_reason(*err) : 0;
 }
 

@@ -64,6 +64,7 @@
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
+#include <linux/module.h>
 #include <linux/random.h>
 #include <linux/string.h>
 
@@ -81,6 +82,10 @@
 #include "stats.h"
 #include "transport_rdma.h"
 #include "wq.h"
+
+static bool dms_param_resume = true;
+module_param_named(resume, dms_param_resume, bool, 0644);
+MODULE_PARM_DESC(resume, "streams of a new session go on with another queue pair when theirs fails, if the peer wants that too; else they end (default Y)");
 
 /* READs that we serve at once, per queue pair; the device may want fewer, which its CM says. */
 #define DMS_READS_DEFAULT	16
@@ -100,6 +105,8 @@ static void hello_fill(struct dms_session *s)
 	h->version_max = DMS_WIRE_VERSION_MAX;
 	h->epoch = 1;
 	h->features = DMS_FEATURE_DEPTH | DMS_FEATURE_PUSH;
+	if (READ_ONCE(dms_param_resume))
+		h->features |= DMS_FEATURE_RESUME;
 	memcpy(h->nonce, s->node->nonce, sizeof(h->nonce));
 	h->eager_max = clamp_t(u32, READ_ONCE(dms_param_eager_max), DMS_EAGER_FLOOR,
 			       DMS_EAGER_CEIL);
@@ -139,6 +146,7 @@ static void hello_agree(struct dms_session *s)
 	s->epoch = s->role == DMS_ROLE_DIALLER ? s->mine.epoch : s->theirs.epoch;
 	s->eager_max = min(s->mine.eager_max, s->theirs.eager_max);
 	s->slot_bytes = min(s->mine.slot_bytes, s->theirs.slot_bytes);
+	s->resumes = s->mine.features & s->theirs.features & DMS_FEATURE_RESUME;
 	/* ours is in bounds, and so is the lower one */
 	s->nr_latency = min(s->mine.qps_latency, s->theirs.qps_latency);
 	s->nr_paths = min(s->mine.qps, s->theirs.qps) + s->nr_latency;
@@ -267,8 +275,12 @@ void dms_hello_asked(struct dms_session *s, const struct dms_hello *theirs)
 		get_random_bytes(s->mine.cookie, sizeof(s->mine.cookie));
 		dms_addr_set_port(&s->remote, theirs->listen_port);
 		hello_agree(s);
-		if (!hello_up(s, DMS_SESSION_GREETING))
+		if (!hello_up(s, DMS_SESSION_GREETING)) {
 			reason = DMASTREAM_REFUSED_LIMIT;	/* put out meanwhile */
+		} else if (s->resumes) {
+			s->resumable = true;
+			dms_node_resumable(s->node, true);
+		}
 		mutex_unlock(&s->lock);
 	}
 	mutex_unlock(&s->node->lock);
@@ -283,12 +295,15 @@ void dms_hello_asked(struct dms_session *s, const struct dms_hello *theirs)
 
 /* ---- the dialling side ---- */
 
-/*
- * Where the peer's queue pairs are asked for: the address that TCP reached,
- * unless the peer says that its RDMA addresses are others.
+/**
+ * dms_hello_rdma_addrs() - where the peer's queue pairs are asked for
+ * @s: UP
+ * @src: out: own address
+ * @dst: out: the address that TCP reached, unless the peer says that its RDMA addresses
+ *	 are others
  */
-static void hello_rdma_addrs(const struct dms_session *s, struct sockaddr_storage *src,
-			     struct sockaddr_storage *dst)
+void dms_hello_rdma_addrs(const struct dms_session *s, struct sockaddr_storage *src,
+			  struct sockaddr_storage *dst)
 {
 	struct sockaddr_storage a;
 	u32 scope = 0, i;
@@ -320,7 +335,7 @@ static void hello_dial_paths(struct dms_session *s)
 	u32 i;
 	int err;
 
-	hello_rdma_addrs(s, &src, &dst);
+	dms_hello_rdma_addrs(s, &src, &dst);
 	for (i = 0; i < s->nr_paths; i++) {
 		path = dms_path_create(s, &dms_rdma_ops, dms_session_lane(s, i), i);
 		if (IS_ERR(path)) {

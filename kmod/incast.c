@@ -182,9 +182,13 @@ void dms_incast_ungrant(struct dms_ibdev *ibdev, u64 charge)
 void dms_incast_leave(struct dms_stream *s)
 {
 	struct dms_pull *p = s->pull;
-	struct dms_ibdev *d = p ? READ_ONCE(s->path->ibdev) : NULL;
+	struct dms_ibdev *d;
 	bool waited = false, granted;
 
+	/* suspended it has left, and its path may be letting its device go */
+	if (!p || s->resume)
+		return;
+	d = READ_ONCE(s->path->ibdev);
 	if (!d)
 		return;
 	spin_lock(&d->incast_lock);

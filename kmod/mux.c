@@ -607,6 +607,17 @@ static bool mux_serve_ready(struct dms_build *b)
 	return false;
 }
 
+/* All streams that had to have said RESUME, or CONNECT again. */
+static void mux_resume_end(struct dms_build *b)
+{
+	struct dms_frame f = { .type = DMS_F_RESUME_END };
+
+	if (!dms_build_room(b, 0, 0))
+		return;
+	dms_build_frame(b, &f);
+	b->path->end_owed = false;
+}
+
 /* The last packets are quiet, and it is time to hear of them. */
 static void mux_sweep(struct dms_build *b)
 {
@@ -638,6 +649,8 @@ void dms_mux_run(struct dms_path *path)
 	do {
 		stalled = !mux_serve_ready(&b);
 	} while (!stalled && b.pkt && mux_acks_ride(path));
+	if (unlikely(path->end_owed) && !path->resumes_owed)
+		mux_resume_end(&b);
 	if (!stalled) {
 		mux_turns(&b);
 		if (b.pkt && mux_acks_ride(path))

@@ -270,7 +270,10 @@ static int node_listen(struct dms_node *node)
 	err = acceptor_start(node, port);
 	if (err)
 		goto fail;
-	err = dms_cm_listen(node, port);
+	/* one may be there still, for sessions that resume */
+	if (node->rdma && node->port != port)
+		dms_cm_unlisten(node);
+	err = node->rdma ? 0 : dms_cm_listen(node, port);
 	if (err)
 		goto stop;
 	WRITE_ONCE(node->port, port);
@@ -310,15 +313,47 @@ int dms_node_listen_get(struct dms_node *node)
 static void node_unlisten(struct dms_node *node)
 {
 	lockdep_assert_held(&node->listen_lock);
-	dms_cm_unlisten(node);
 	acceptor_stop(node);
+	if (!READ_ONCE(node->nr_resumable))
+		dms_cm_unlisten(node);
+}
+
+static void node_unlisten_work(struct work_struct *work)
+{
+	struct dms_node *node = container_of(work, struct dms_node, unlisten_work);
+
+	mutex_lock(&node->listen_lock);
+	if (!node->nr_listening && !READ_ONCE(node->nr_resumable))
+		dms_cm_unlisten(node);
+	mutex_unlock(&node->listen_lock);
+}
+
+/**
+ * dms_node_resumable() - sessions whose queue pairs may be asked for again
+ * @node: its lock is held
+ * @up: one more; else one less
+ *
+ * As long as there is one, connection requests are taken, which show the cookie of a
+ * session; new sessions only while somebody listens.
+ *
+ * Context: process.
+ */
+void dms_node_resumable(struct dms_node *node, bool up)
+{
+	lockdep_assert_held(&node->lock);
+	WRITE_ONCE(node->nr_resumable, node->nr_resumable + (up ? 1 : -1));
+	/* the exit of the namespace waits for it */
+	if (!node->nr_resumable)
+		queue_work(dms_wq, &node->unlisten_work);
 }
 
 /**
  * dms_node_listen_put() - a service is gone
  * @node: after dms_node_listen_get()
  *
- * Sessions that are there go on.  Context: process, may sleep, no lock held.
+ * Sessions that are there go on, and their queue pairs can be asked for again.
+ *
+ * Context: process, may sleep, no lock held.
  */
 void dms_node_listen_put(struct dms_node *node)
 {
@@ -431,6 +466,7 @@ static int __net_init node_net_init(struct net *net)
 	mutex_init(&node->lock);
 	INIT_LIST_HEAD(&node->sessions);
 	INIT_LIST_HEAD(&node->services);
+	INIT_WORK(&node->unlisten_work, node_unlisten_work);
 	return 0;
 }
 
@@ -452,6 +488,7 @@ static void __net_exit node_net_exit(struct net *net)
 	/* requests that came before the listener went: they look at the node */
 	dms_cm_flush();
 	dms_session_end_all(node);
+	flush_work(&node->unlisten_work);
 	dms_events_flush();
 	mutex_destroy(&node->lock);
 	mutex_destroy(&node->listen_lock);

@@ -10,6 +10,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/types.h>
+#include <linux/workqueue.h>
 
 #include "core/wire.h"
 
@@ -40,6 +41,9 @@ struct dms_node {
 	struct list_head	services;	/* struct dms_listener, listener.c */
 	u32			nr_listening;	/* listen_lock; read without it for HELLO */
 	u32			nr_ctx;		/* lock; read without it by sessions */
+	/* lock: sessions whose peer may ask for another queue pair, also when nobody listens */
+	u32			nr_resumable;
+	struct work_struct	unlisten_work;	/* there is none of them any more */
 	bool			going;		/* namespace or module ends: nothing new */
 	u16			port;		/* that it listens on */
 	u64			event_seq;	/* events.c's; of the last event */
@@ -56,6 +60,8 @@ struct dms_node *dms_node_of(struct net *net);
 /* A context of the namespace opens or closes the device. */
 void dms_node_ctx_get(struct dms_node *node);
 void dms_node_ctx_put(struct dms_node *node);	/* the last one: idle sessions end now */
+/* A session that its peer has opened, and that resumes, is up, or has ended; node->lock held. */
+void dms_node_resumable(struct dms_node *node, bool up);
 
 /* LISTEN: the first starts the listeners, the last stops them.  -EADDRINUSE and what bind says. */
 int dms_node_listen_get(struct dms_node *node);

@@ -60,8 +60,7 @@ static void path_init_lists(struct dms_path *path)
 	spin_lock_init(&path->lock);
 	spin_lock_init(&path->ready_lock);
 	spin_lock_init(&path->streams_lock);
-	spin_lock_init(&path->pulls_lock);
-	INIT_LIST_HEAD(&path->pulls_free);
+	dms_path_init_pulls(path);
 	INIT_LIST_HEAD(&path->session_node);
 	INIT_LIST_HEAD(&path->tx_free);
 	INIT_LIST_HEAD(&path->reads_free);
@@ -79,10 +78,12 @@ static void path_init_lists(struct dms_path *path)
 	INIT_DELAYED_WORK(&path->hold_work, path_hold_work);
 	INIT_DELAYED_WORK(&path->rate_work, dms_path_rate_work);
 	INIT_DELAYED_WORK(&path->ack_work, path_ack_work);
+	INIT_DELAYED_WORK(&path->redial_work, dms_session_redial_work);
 	INIT_WORK(&path->kill_work, path_kill_work);
 }
 
-static void path_window_init(struct dms_path *path)
+/* As of a path that has sent nothing. */
+void dms_path_window_init(struct dms_path *path)
 {
 	struct dms_delay_conf conf = {
 		.cap		= (u64)max(READ_ONCE(dms_param_window_kib), 64U) << 10,
@@ -127,10 +128,13 @@ struct dms_path *dms_path_create(struct dms_session *session,
 	path->lane = lane;
 	path->index = index;
 	path->epoch = session->epoch;
+	path->resumes = session->resumes;
+	path->down_since = jiffies;
+	path->taken = true;
 	path->id = atomic_inc_return(&path_ids);
 	path->state = DMS_PATH_INIT;
 	path->ack_delay = msecs_to_jiffies(min(READ_ONCE(dms_param_ack_delay_ms), 1000U));
-	path_window_init(path);
+	dms_path_window_init(path);
 	dms_session_get(session);	/* put in path_release() */
 	path->session = session;
 	dms_path_rate_init(path);
@@ -147,22 +151,33 @@ struct dms_path *dms_path_create(struct dms_session *session,
 }
 
 /**
- * dms_path_free() - what dms_path_alloc() has allocated
- * @path: fenced, or it did not come so far
+ * dms_path_free_carrier() - what dms_path_alloc() has allocated for a carrier
+ * @path: fenced, or it did not come so far; dms_path_alloc() may follow
  */
-void dms_path_free(struct dms_path *path)
+void dms_path_free_carrier(struct dms_path *path)
 {
-	struct dms_pull *p, *next;
 	u32 i;
 
-	list_for_each_entry_safe(p, next, &path->pulls_free, node)
-		dms_pull_free(p);
 	for (i = 0; path->txpkts && i < path->nr_txpkts; i++)
 		kfree(path->txpkts[i].buf);
 	kvfree(path->txpkts);
 	kvfree(path->reads);
 	kvfree(path->keys);
 	kvfree(path->writes);
+	path->txpkts = NULL;
+	path->reads = NULL;
+	path->keys = NULL;
+	path->writes = NULL;
+}
+
+/**
+ * dms_path_free() - all that dms_path_alloc() has allocated
+ * @path: nobody uses it any more
+ */
+void dms_path_free(struct dms_path *path)
+{
+	dms_path_free_pulls(path);
+	dms_path_free_carrier(path);
 }
 
 static void path_release(struct kref *ref)
@@ -213,89 +228,10 @@ static int path_alloc_packets(struct dms_path *path)
 	return 0;
 }
 
-static int path_alloc_pulls(struct dms_path *path)
-{
-	struct dms_pull *p;
-
-	while (path->nr_pulls_free < DMS_PATH_PULLS) {
-		p = dms_pull_alloc(GFP_KERNEL);
-		if (!p)
-			return -ENOMEM;
-		list_add(&p->node, &path->pulls_free);
-		path->nr_pulls_free++;
-	}
-	return 0;
-}
-
-/**
- * dms_path_get_pull() - for a stream to which a message is announced
- * @path: of the stream
- *
- * From the stock, which has as many as there are streams that messages were
- * announced to at once, so that this allocates when they become more.
- *
- * Context: process; any lock may be held.
- * Return: what goes back with dms_path_put_pull(), or NULL: no memory.
- */
-struct dms_pull *dms_path_get_pull(struct dms_path *path)
-{
-	struct dms_pull *p;
-
-	spin_lock(&path->pulls_lock);
-	p = list_first_entry_or_null(&path->pulls_free, struct dms_pull, node);
-	if (p) {
-		list_del_init(&p->node);
-		path->nr_pulls_free--;
-	}
-	spin_unlock(&path->pulls_lock);
-	return p ?: dms_pull_alloc(GFP_ATOMIC | __GFP_NOWARN);
-}
-
-/**
- * dms_path_put_pull() - to the stock
- * @path: of the stream
- * @pull: of dms_path_get_pull(); all slots are free
- *
- * Context: process; any lock may be held.
- */
-void dms_path_put_pull(struct dms_path *path, struct dms_pull *pull)
-{
-	spin_lock(&path->pulls_lock);
-	list_add(&pull->node, &path->pulls_free);
-	path->nr_pulls_free++;
-	spin_unlock(&path->pulls_lock);
-}
-
-/**
- * dms_path_trim_pulls() - the stock gets smaller
- * @path: any state
- *
- * Called about once a second: half of what is beyond the least stock goes, so that
- * streams which pulled once and are idle now come to cost what idle ones do.
- *
- * Context: process.
- */
-void dms_path_trim_pulls(struct dms_path *path)
-{
-	struct dms_pull *p, *next;
-	LIST_HEAD(gone);
-	u32 n;
-
-	spin_lock(&path->pulls_lock);
-	n = path->nr_pulls_free > DMS_PATH_PULLS ?
-		(path->nr_pulls_free - DMS_PATH_PULLS + 1) / 2 : 0;
-	path->nr_pulls_free -= n;
-	while (n--)
-		list_move(path->pulls_free.next, &gone);
-	spin_unlock(&path->pulls_lock);
-	list_for_each_entry_safe(p, next, &gone, node)
-		dms_pull_free(p);
-}
-
 /**
  * dms_path_alloc() - everything that a path will need while it works
  * @path: slots, my_slots, nr_txpkts, slot_bytes, reads_max, keys_max, seg_pages and
- *	  ibdev are set; called once, before anything can complete
+ *	  ibdev are set; called once for each carrier, before anything of it can complete
  *
  * The data path allocates nothing later on, but for dms_path_get_pull().  What was
  * made is freed with the path, also after a failure.
@@ -309,7 +245,7 @@ int dms_path_alloc(struct dms_path *path)
 	dms_slot_tx_init(&path->slot_tx, path->slots);
 	dms_slot_rx_init(&path->slot_rx, path->my_slots);
 	dms_signal_init(&path->signal, path->slots);
-	if (path_alloc_packets(path) || path_alloc_pulls(path))
+	if (path_alloc_packets(path) || dms_path_alloc_pulls(path))
 		return -ENOMEM;
 	path->reads = dms_fault_alloc(READS) ? NULL :
 		      kvcalloc(path->reads_max, sizeof(*path->reads), GFP_KERNEL);
@@ -365,7 +301,18 @@ bool dms_path_move(struct dms_path *path, enum dms_path_state from,
  */
 void dms_path_up(struct dms_path *path)
 {
-	if (!dms_path_move(path, DMS_PATH_CONNECTING, DMS_PATH_UP))
+	int err = dms_path_back(path);
+	bool up;
+
+	if (err) {
+		dms_path_kill(path, DMASTREAM_ERR_DEVICE, -err);
+		return;
+	}
+	spin_lock(&path->lock);
+	path->was_up = path_move_locked(path, DMS_PATH_CONNECTING, DMS_PATH_UP);
+	up = path->was_up;
+	spin_unlock(&path->lock);
+	if (!up)
 		return;
 	dms_session_path_up(path->session, path);
 	dms_path_kick(path);
@@ -504,14 +451,39 @@ static void path_drop_lists(struct dms_path *path)
 	spin_unlock(&path->lock);
 }
 
+/* The end of the path itself: fenced, and there will be no other carrier. */
+static void path_end(struct dms_path *path)
+{
+	struct dms_stream *s;
+
+	spin_lock(&path->streams_lock);
+	path->lost = true;
+	spin_unlock(&path->streams_lock);
+	while ((s = path_take_stream(path))) {
+		dms_stream_path_lost(s, path->err_class, path->err_detail);
+		dms_stream_put(s);
+	}
+	path_drop_lists(path);
+	/* ready_over is set: it is not queued again; and FENCED, it is not dialled again */
+	if (cancel_delayed_work_sync(&path->ack_work))
+		dms_path_put(path);
+	if (cancel_delayed_work_sync(&path->redial_work))
+		dms_path_put(path);
+	path->ops->free(path);
+	dms_session_path_gone(path->session, path);
+	dms_path_put(path);		/* its life, of dms_path_create() */
+}
+
 static void path_kill_work(struct work_struct *work)
 {
 	struct dms_path *path = container_of(work, struct dms_path, kill_work);
-	struct dms_stream *s;
+	bool again;
 
 	spin_lock(&path->lock);
 	path_move_locked(path, path->state, DMS_PATH_DYING);
 	spin_unlock(&path->lock);
+	/* the peer hears of it before the fence, which may take its time */
+	again = dms_session_path_dying(path->session, path);
 	if (cancel_delayed_work_sync(&path->hold_work))
 		dms_path_put(path);
 	if (cancel_delayed_work_sync(&path->rate_work))
@@ -527,21 +499,10 @@ static void path_kill_work(struct work_struct *work)
 	path->grants = 0;
 	if (path->incast_unread)
 		dms_incast_put(path->ibdev, path->incast_unread);
-
-	spin_lock(&path->streams_lock);
-	path->lost = true;
-	spin_unlock(&path->streams_lock);
-	while ((s = path_take_stream(path))) {
-		dms_stream_path_lost(s, path->err_class, path->err_detail);
-		dms_stream_put(s);
-	}
-	path_drop_lists(path);
-	/* ready_over is set: it is not queued again */
-	if (cancel_delayed_work_sync(&path->ack_work))
-		dms_path_put(path);
-	path->ops->free(path);
-	dms_session_path_gone(path->session, path);
-	dms_path_put(path);		/* its life, of dms_path_create() */
+	if (again)
+		dms_path_rest(path);
+	else
+		path_end(path);
 }
 
 /**
@@ -941,7 +902,8 @@ void dms_path_send_done(struct dms_txpkt *pkt, int status)
 /**
  * dms_path_read_done() - a READ has ended
  * @rd: of ops->read()
- * @status: 0: the bytes are in the landing; or -errno: the path is dying
+ * @status: 0: the bytes are in the landing; or -errno: the path is dying; rd->blame
+ *	    says whether this READ would fail again
  */
 void dms_path_read_done(struct dms_read *rd, int status)
 {
@@ -952,6 +914,8 @@ void dms_path_read_done(struct dms_read *rd, int status)
 
 	if (!status)
 		path->ops->flush_landing(path, l, at, len);
+	else if (rd->blame)
+		dms_stream_blame(s, rd->blame);
 	dms_incast_put(path->ibdev, rd->charge);
 	spin_lock(&path->lock);
 	path->reads_out--;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A path: what carries the data of a session.  One reliable-connected queue
- * pair for now.  Holds the slot credits, the send window, and the fixed sets
+ * A path: what carries the data of a session, over a carrier: one reliable-connected
+ * queue pair after the other, see Documentation/recovery.rst.  Holds the slot credits, the send window, and the fixed sets
  * of packets, reads and keys; the streams that are ready to be served are
  * scheduled over it by mux.c.
  *
  * Lifetime: kref.  References: the session's list, each stream that is bound
  * to it, the transport's connection identifier, queued work.
  *   dms_path_kill() (any context) -> DYING, nothing is posted any more ->
- *   kill_work: transport fence -> FENCED -> each stream hears
+ *   kill_work: transport fence -> FENCED -> either the path rests until it has
+ *   another carrier (path_recover.c), or each stream hears
  *   dms_stream_path_lost() -> the session hears dms_session_path_gone().
  */
 #ifndef DMS_PATH_H
@@ -19,6 +20,7 @@
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
+#include <rdma/rdma_cm.h>
 
 #include "core/credit.h"
 #include "core/delay.h"
@@ -53,7 +55,23 @@ struct dms_path {
 	u32				id;		/* of this module, for the operator */
 	u8				lane;
 	u8				index;
+	bool				resumes;	/* DMS_FEATURE_RESUME, both sides */
+	/* session->lock, and constant while there is a carrier */
 	u32				epoch;
+	u32				off_epoch;	/* of the peer, which is fenced: PATH(OFF) */
+	unsigned long			down_since;	/* jiffies; session->lock */
+	/* path->lock to change it: carriers so far; 1 with the first */
+	u32				carriers;
+	u32				ended_carrier;	/* that RESUME_END came for; receiving alone */
+	unsigned long			back_at;	/* jiffies: the carrier was connected; kill_work */
+	u32				fails;		/* carriers in a row that were no good; kill_work */
+	u32				futile;		/* of them those that were up, and delivered nothing */
+	u64				progress;	/* likewise */
+	bool				was_up;		/* the carrier; path->lock */
+	/* somebody may give it a carrier; session->lock and path->lock to set it, path->lock */
+	bool				taken;
+	u32				last_class;	/* of the last carrier */
+	u32				last_detail;
 
 	/* Set before UP, constant afterwards. */
 	u32				slots;		/* receives that the peer begins with */
@@ -107,6 +125,8 @@ struct dms_path {
 	u64				quiet_charge;	/* goes with the next that asks */
 	u32				quiet_bytes;
 	bool				sweep;		/* send something that asks, if they are the last */
+	u32				resumes_owed;	/* streams that have to say RESUME, or CONNECT again */
+	bool				end_owed;	/* and RESUME_END after them */
 	/* streams that could not go on for want of a shared thing; made ready when there is some */
 	struct dms_link			wait_key;	/* stream->turn.link */
 	struct dms_link			wait_connect;	/* likewise */
@@ -144,8 +164,14 @@ struct dms_path {
 	struct delayed_work		grant_work;	/* takes back grants that are idle */
 	struct delayed_work		ack_work;	/* has waited long enough */
 	unsigned long			ack_delay;	/* jiffies; 0: none waits.  Constant */
+	struct delayed_work		redial_work;	/* the dialling side's: the next carrier */
 	struct work_struct		kill_work;
 };
+
+/* Detail of DMASTREAM_ERR_PATH: the other side's carrier has failed. */
+#define DMS_PATH_DETAIL_PEER	(RDMA_CM_EVENT_DISCONNECTED + 256)
+/* And: no new one could be made; the errno is added. */
+#define DMS_PATH_DETAIL_ERRNO	1024
 
 /*
  * In state INIT, attached to the session (dms_session_attach()); the transport
@@ -171,6 +197,34 @@ bool dms_path_move(struct dms_path *path, enum dms_path_state from,
  */
 int dms_path_alloc(struct dms_path *path);
 void dms_path_free(struct dms_path *path);
+/* path_pulls.c */
+void dms_path_init_pulls(struct dms_path *path);
+int dms_path_alloc_pulls(struct dms_path *path);
+void dms_path_free_pulls(struct dms_path *path);
+void dms_path_free_carrier(struct dms_path *path);
+void dms_path_window_init(struct dms_path *path);
+
+/* path_recover.c */
+void dms_path_rest(struct dms_path *path);
+bool dms_path_hopeless(const struct dms_path *path);
+int dms_path_back(struct dms_path *path);
+bool dms_path_is_up(struct dms_path *path);
+/* The same, as it was a moment ago; any lock may be held. */
+static inline bool dms_path_is_up_hint(const struct dms_path *path)
+{
+	return READ_ONCE(path->state) == DMS_PATH_UP;
+}
+
+bool dms_path_resume_late(struct dms_path *path, unsigned long limit);
+void dms_path_resumed(struct dms_path *path);			/* path->lock held */
+enum dms_rule dms_path_resume_end(struct dms_path *path);
+struct dms_stream *dms_path_connected_before(struct dms_path *path, u32 peer_sid);
+/* The peer may still say RESUME: its handler's context. */
+static inline bool dms_path_resuming(const struct dms_path *path)
+{
+	return path->carriers > 1 && READ_ONCE(path->ended_carrier) != path->carriers;
+}
+
 /* CONNECTING -> UP; tells the session. */
 void dms_path_up(struct dms_path *path);
 /* Is something out that will be told of?  path->lock held. */

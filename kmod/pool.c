@@ -317,6 +317,17 @@ bool dms_pool_tryget_transfer(struct dms_pool *pool)
 }
 
 /**
+ * dms_pool_share_transfer() - one more transfer
+ * @pool: of a transfer that somebody has, and keeps meanwhile
+ *
+ * Context: Any.  dms_pool_put_transfer() follows.
+ */
+void dms_pool_share_transfer(struct dms_pool *pool)
+{
+	percpu_ref_get(&pool->inflight);
+}
+
+/**
  * dms_pool_put_transfer() - a transfer ended
  * @pool: pool, not to be used afterwards
  *

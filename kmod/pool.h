@@ -73,6 +73,7 @@ struct file *dms_pool_file(struct dms_pool *pool);
 /* A transfer begins or ends; false once the pool is going.  Any context. */
 bool dms_pool_tryget_transfer(struct dms_pool *pool);
 void dms_pool_put_transfer(struct dms_pool *pool);
+void dms_pool_share_transfer(struct dms_pool *pool);
 
 /* For operators: calls fn on each pool, with a reference and no lock; until fn returns non-zero. */
 int dms_pool_for_each(int (*fn)(struct dms_pool *pool, void *arg), void *arg);
@@ -83,6 +84,8 @@ u64 dms_pool_max(void);
 
 /* Makes it usable on a device; does nothing when it is.  May sleep. */
 int dms_pool_map(struct dms_pool *pool, struct dms_ibdev *ibdev);
+/* Is it?  Any context. */
+bool dms_pool_mapped(const struct dms_pool *pool, const struct dms_ibdev *ibdev);
 /* All maps of a device go; called when every path on it is fenced.  May sleep. */
 void dms_pool_unmap_ibdev(struct dms_ibdev *ibdev);
 

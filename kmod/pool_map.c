@@ -127,6 +127,18 @@ unlock:
 	return err;
 }
 
+/**
+ * dms_pool_mapped() - is a pool usable on a device?
+ * @pool: pool
+ * @ibdev: device
+ *
+ * Context: Any.
+ */
+bool dms_pool_mapped(const struct dms_pool *pool, const struct dms_ibdev *ibdev)
+{
+	return READ_ONCE(pool->maps[ibdev->index]);
+}
+
 /* map_lock is held; nothing of the device uses the addresses any more. */
 static void pool_unmap(struct dms_pool *pool, u32 index)
 {

@@ -41,6 +41,9 @@ static const dms_handler handlers[DMS_F_MAX] = {
 	[DMS_F_PUSHED]		= dms_rx_pushed,
 	[DMS_F_REVOKE]		= dms_push_revoke_rx,
 	[DMS_F_REVOKED]		= dms_push_revoked,
+	[DMS_F_RESUME]		= dms_resume_rx,
+	[DMS_F_RESET_DONE]	= dms_resume_reset_done,
+	[DMS_F_NACK_ACK]	= dms_resume_nack_ack,
 };
 
 /* The number of these is bounded by what a peer may have without an answer. */
@@ -94,6 +97,7 @@ static enum dms_rule connect(struct dms_path *path, const struct dms_frame *f)
 	char service[DMS_WIRE_SERVICE_MAX];
 	struct dms_listener *l;
 	struct dms_stream *s;
+	enum dms_rule rule;
 	u32 reason;
 
 	if (f->stream || !f->a || f->len != sizeof(service))
@@ -103,6 +107,12 @@ static enum dms_rule connect(struct dms_path *path, const struct dms_frame *f)
 	memcpy(service, f->body, sizeof(service));
 	if (!dms_wire_service_ok(service))
 		return DMS_RULE_CONNECT;
+	s = dms_path_connected_before(path, f->a);
+	if (s) {
+		rule = dms_resume_connect(s);
+		dms_stream_put(s);	/* of dms_path_connected_before() */
+		return rule;
+	}
 
 	l = dms_listener_find(path->session->node, service);
 	if (!l)
@@ -181,6 +191,28 @@ static struct dms_stream *run_stream(struct dms_proto_run *run, u32 id)
 	return s;
 }
 
+static bool feature_has(const struct dms_path *path, u8 type)
+{
+	if (type >= DMS_F_RESUME)
+		return type < DMS_F_MAX && path->resumes;
+	return path->pushes;
+}
+
+/* Until the peer has said what it has, nothing else is heard of a stream that resumes. */
+static bool resume_hears(const struct dms_stream *s, u8 type)
+{
+	if (likely(!(READ_ONCE(s->resume) & DMS_RESUME_AWAITED)))
+		return true;
+	return type == DMS_F_RESUME || type == DMS_F_NACK || type == DMS_F_CONNECTED ||
+	       type == DMS_F_REFUSED;
+}
+
+static enum dms_rule resume_end(struct dms_proto_run *run)
+{
+	dms_proto_end(run);
+	return dms_path_resume_end(run->path);
+}
+
 /**
  * dms_proto_frame() - handle one frame
  * @run: of the packet; to be ended with dms_proto_end()
@@ -202,14 +234,22 @@ enum dms_rule dms_proto_frame(struct dms_proto_run *run, const struct dms_frame 
 		return connect(run->path, f);
 	if (f->type == DMS_F_SLOT_RECALL)
 		return dms_path_recalled(run->path, f->a);
-	/* the last ones are of a feature */
-	if (f->type >= DMS_F_GRANT && (f->type >= DMS_F_MAX || !run->path->pushes))
+	/* the last ones are of features */
+	if (f->type >= DMS_F_GRANT && !feature_has(run->path, f->type))
 		return DMS_RULE_TYPE;
+	if (f->type == DMS_F_RESUME_END)
+		return resume_end(run);
 	if (!handlers[f->type])
 		return DMS_RULE_TYPE;
 	s = run_stream(run, f->stream);
+	/* a stream that is over here, which RESUME_END tells the peer */
+	if (!s && (f->type == DMS_F_RESUME || f->type == DMS_F_NACK) &&
+	    dms_path_resuming(run->path))
+		return DMS_RULE_NONE;
 	if (!s)
 		return DMS_RULE_STREAM;
+	if (unlikely(!resume_hears(s, f->type)))
+		return DMS_RULE_STATE;
 	if (f->type == DMS_F_DATA)
 		run->data = true;
 	else

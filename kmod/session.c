@@ -351,7 +351,7 @@ struct dms_session *dms_session_by_cookie(struct dms_node *node, const struct dm
 		if (dms_session_alive(s) && s->state == DMS_SESSION_UP &&
 		    !crypto_memneq(s->theirs.session, cm->session, DMS_WIRE_NONCE) &&
 		    !crypto_memneq(s->mine.cookie, cm->cookie, DMS_WIRE_NONCE) &&
-		    cm->index < s->nr_paths && !s->path[cm->index]) {
+		    cm->index < s->nr_paths && (s->resumes || !s->path[cm->index])) {
 			dms_session_get(s);
 			found = s;
 		}
@@ -410,9 +410,13 @@ void dms_session_path_up(struct dms_session *s, struct dms_path *path)
 	bool ready;
 
 	mutex_lock(&s->lock);
-	if (s->path[path->index] == path && !(s->up_mask & BIT(path->index))) {
+	/* one that is killed by now was, or will be, taken out by dms_session_path_dying() */
+	if (s->path[path->index] == path && dms_path_is_up(path) &&
+	    !(s->up_mask & BIT(path->index))) {
 		s->up_mask |= BIT(path->index);
 		s->nr_up++;
+		if (s->nr_up == s->nr_paths)
+			set_bit(DMS_SF_READY, &s->flags);
 	}
 	ready = dms_session_alive(s) && dms_session_ready(s);
 	if (ready)
@@ -437,18 +441,8 @@ static void session_queue_kill(struct dms_session *s)
 		dms_session_put(s);
 }
 
-/*
- * The one place that says what the loss of a path does to its session.  For
- * now a session is as good as its worst path; later the streams of the lost one
- * go over another while it is made again.
- */
-static void session_path_failed(struct dms_session *s, struct dms_path *path)
-{
-	dms_session_kill(s, path->err_class ?: DMASTREAM_ERR_PATH, path->err_detail);
-}
-
 /**
- * dms_session_path_gone() - a path is fenced, and its streams were told
+ * dms_session_path_gone() - a path is at its end, and its streams were told
  * @s: session
  * @path: of it; the session's reference is put
  *
@@ -474,7 +468,7 @@ void dms_session_path_gone(struct dms_session *s, struct dms_path *path)
 	if (dying)
 		session_queue_kill(s);
 	else
-		session_path_failed(s, path);
+		dms_session_kill(s, path->err_class ?: DMASTREAM_ERR_PATH, path->err_detail);
 	dms_path_put(path);
 }
 
@@ -586,6 +580,9 @@ static void session_tick_paths(struct dms_session *s)
 		dms_path_trim_pulls(s->path[i]);
 		if (lost && dms_path_stuck(s->path[i], 2 * lost))
 			dms_path_kill(s->path[i], DMASTREAM_ERR_PATH, IB_WC_RESP_TIMEOUT_ERR);
+		/* a module that is well says RESUME at once, whatever its processes do */
+		if (lost && dms_path_resume_late(s->path[i], 2 * lost))
+			dms_session_kill(s, DMASTREAM_ERR_PATH, IB_WC_RESP_TIMEOUT_ERR);
 	}
 }
 
@@ -614,6 +611,8 @@ static void session_tick_work(struct work_struct *work)
 			goto out;
 		}
 		session_tick_paths(s);
+		if (dms_session_tick_down(s))
+			goto out;
 		if (session_tick_idle(s, &next)) {
 			/* under the lock: a bind comes before, or sees KILLED */
 			set_bit(DMS_SF_BYE, &s->flags);
@@ -767,6 +766,8 @@ static void session_finish(struct dms_session *s)
 		s->embryo = false;
 		node->nr_embryos--;
 	}
+	if (s->resumable)
+		dms_node_resumable(node, false);
 	mutex_unlock(&node->lock);
 	/* The node may be freed from here on. */
 	complete_all(&s->dead);

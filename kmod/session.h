@@ -43,6 +43,8 @@ enum dms_session_flag {
 	DMS_SF_CROSSED,		/* dial was refused with CROSSED, session_sock.c */
 	DMS_SF_RETRY,		/* sock_work: look again after CROSSED */
 	DMS_SF_WAS_UP,		/* for the counters, and BYE */
+	DMS_SF_READY,		/* all paths were up once; never cleared */
+	DMS_SF_WORDS,		/* sock_work: say what is in word[] */
 };
 
 struct dms_node;
@@ -69,6 +71,7 @@ struct dms_session {
 	u32			epoch;
 	u32			eager_max;	/* the lower of both */
 	u32			slot_bytes;	/* the lower of both */
+	bool			resumes;	/* DMS_FEATURE_RESUME, both sides */
 	struct sockaddr_storage	local;		/* of the TCP connection */
 	struct sockaddr_storage	remote;		/* likewise; port: the peer's listening port */
 
@@ -85,6 +88,9 @@ struct dms_session {
 	u32			nr_paths;
 	u32			nr_latency;	/* among them */
 	u32			nr_up;
+	/* PATH that is to be said of each, 0: nothing; session_recover.c */
+	u8			word[DMS_SESSION_PATHS_MAX];
+	u32			word_epoch[DMS_SESSION_PATHS_MAX];
 	u32			next_path[DMS_LANES];	/* for the next stream, modulo the lane's */
 	struct list_head	waiting;	/* streams without a path: stream->session_node */
 
@@ -104,6 +110,7 @@ struct dms_session {
 	u32			next_sid;	/* lock */
 	u32			up_mask;	/* lock; bit n: path[n] is up */
 	bool			embryo;		/* node->lock; counted in node->nr_embryos */
+	bool			resumable;	/* node->lock; counted in node->nr_resumable */
 	unsigned long		idle_since;	/* jiffies; lock */
 	unsigned long		deadline;	/* jiffies; of the handshake, paths included */
 	bool			silent;		/* tick_work, as the next two */
@@ -172,6 +179,11 @@ int dms_session_attach(struct dms_session *s, struct dms_path *path);
 /* What paths tell; process context, no lock held. */
 void dms_session_path_up(struct dms_session *s, struct dms_path *path);
 void dms_session_path_gone(struct dms_session *s, struct dms_path *path);
+/* session_recover.c */
+bool dms_session_path_dying(struct dms_session *s, struct dms_path *path);
+void dms_session_path_off(struct dms_session *s, struct dms_path *path);
+void dms_session_redial_work(struct work_struct *work);
+struct dms_path *dms_session_next_carrier(struct dms_session *s, const struct dms_cm *cm);
 
 /* An acceptor's session by what a connection request showed; with a reference, or NULL. */
 struct dms_session *dms_session_by_cookie(struct dms_node *node, const struct dms_cm *cm);

@@ -17,11 +17,11 @@ static inline bool dms_session_alive(const struct dms_session *s)
 	return !test_bit(DMS_SF_KILLED, &s->flags) && s->state < DMS_SESSION_DYING;
 }
 
-/* All the paths that were agreed on are up. */
+/* All the paths that were agreed on are up, or were: those that failed come back. */
 static inline bool dms_session_ready(const struct dms_session *s)
 {
 	lockdep_assert_held(&s->lock);
-	return s->state == DMS_SESSION_UP && s->nr_paths && s->nr_up == s->nr_paths;
+	return s->state == DMS_SESSION_UP && test_bit(DMS_SF_READY, &s->flags);
 }
 
 /* Paths of a lane; there may be none of the latency lane, and always are of bulk. */
@@ -39,6 +39,11 @@ static inline u8 dms_session_lane(const struct dms_session *s, u32 index)
 /* session.c */
 bool dms_session_leads_to(struct dms_session *s, const struct sockaddr_storage *peer);
 void dms_session_poke(struct dms_session *s);
+
+/* session_recover.c */
+bool dms_session_next_word(struct dms_session *s, struct dms_path_msg *msg);
+enum dms_rule dms_session_path_said(struct dms_session *s, const struct dms_path_msg *msg);
+bool dms_session_tick_down(struct dms_session *s);
 
 /* session_stream.c */
 struct dms_stream *dms_session_pop(struct dms_session *s);

@@ -35,6 +35,7 @@
 #include "hello.h"
 #include "node.h"
 #include "session.h"
+#include "session_impl.h"
 #include "stats.h"
 #include "wq.h"
 
@@ -352,6 +353,17 @@ static void rx_ping(struct dms_session *s, u16 type, const u8 *body, u32 len)
 	}
 }
 
+static void rx_path(struct dms_session *s, const u8 *body, u32 len)
+{
+	struct dms_path_msg msg;
+	enum dms_rule rule = dms_wire_path_parse(body, len, &msg);
+
+	if (!rule)
+		rule = dms_session_path_said(s, &msg);
+	if (rule)
+		dms_sock_broken(s, rule, "PATH");
+}
+
 static void rx_message(struct dms_session *s, u16 type, const u8 *body, u32 len)
 {
 	enum dms_session_state state = READ_ONCE(s->state);
@@ -365,6 +377,8 @@ static void rx_message(struct dms_session *s, u16 type, const u8 *body, u32 len)
 		rx_refuse(s, body, len);
 	else if ((type == DMS_MSG_PING || type == DMS_MSG_PONG) && up)
 		rx_ping(s, type, body, len);
+	else if (type == DMS_MSG_PATH && up)
+		rx_path(s, body, len);
 	else if (type == DMS_MSG_BYE && up)
 		dms_session_kill(s, DMASTREAM_ERR_SESSION, ESHUTDOWN);
 	else
@@ -449,6 +463,16 @@ static int sock_connected(struct dms_session *s)
 	return 1;
 }
 
+/* What is to be said of paths, as far as there is room. */
+static void tx_words(struct dms_session *s)
+{
+	struct dms_sock *p = s->sockpriv;
+	struct dms_path_msg msg;
+
+	while (tx_room(p) && dms_session_next_word(s, &msg))
+		p->tx_len += dms_wire_path_put(p->tx + p->tx_len, &msg);
+}
+
 static int sock_run(struct dms_session *s)
 {
 	struct dms_sock *p = s->sockpriv;
@@ -472,6 +496,7 @@ static int sock_run(struct dms_session *s)
 		p->tx_len += dms_wire_ping_put(p->tx + p->tx_len, DMS_MSG_PING, p->ping_stamp);
 	}
 	do {
+		tx_words(s);
 		ret = tx_flush(s);
 		if (!ret)
 			ret = rx_one(s);

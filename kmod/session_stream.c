@@ -9,6 +9,7 @@
 #include "session.h"
 
 #include <linux/atomic.h>
+#include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
@@ -26,19 +27,25 @@
 #define DMS_BIND_TRIES	4
 
 /*
- * Streams go round the paths of their lane.  With a peer that has no latency lane,
+ * Streams go round the paths of their lane that are up; NULL: none is.  With a peer that has no latency lane,
  * all are bulk's.
  */
 static struct dms_path *session_pick(struct dms_session *s, const struct dms_stream *stream)
 {
 	u8 lane = DMS_LANE_BULK;
-	u32 first = 0;
+	u32 first = 0, paths, i, at;
 
 	if (stream->flags & DMASTREAM_STREAM_LATENCY && s->nr_latency) {
 		lane = DMS_LANE_LATENCY;
 		first = dms_session_lane_paths(s, DMS_LANE_BULK);
 	}
-	return s->path[first + s->next_path[lane]++ % dms_session_lane_paths(s, lane)];
+	paths = dms_session_lane_paths(s, lane);
+	for (i = 0; i < paths; i++) {
+		at = first + s->next_path[lane]++ % paths;
+		if (s->up_mask & BIT(at))
+			return s->path[at];
+	}
+	return NULL;
 }
 
 static bool session_assign(struct dms_session *s, struct dms_stream *stream)

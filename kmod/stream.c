@@ -494,6 +494,7 @@ void dms_stream_heard(struct dms_stream *s)
 		WRITE_ONCE(s->ack_is_late, false);
 		dms_ack_late(&s->ack);
 	}
+	s->heard = true;
 	sure = dms_ack_heard(&s->ack, s->rx_acked, jiffies);
 	more = stream_has_more(s);
 	acks = s->ctl & DMS_CTL_UPDATE;
@@ -523,6 +524,12 @@ enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
 	if (!dms_turn_waits(&s->turn))
 		s->waits &= ~(DMASTREAM_WAIT_CREDIT | DMASTREAM_WAIT_KEY |
 			      DMASTREAM_WAIT_WINDOW | DMASTREAM_WAIT_RATE);
+	if (unlikely(s->resume)) {
+		served = dms_resume_serve(s, b);
+		/* the rest when both sides have said what they have */
+		if (served != DMS_SERVED || s->resume)
+			goto out;
+	}
 	dms_tx_revoke(s, b);
 	if (unlikely(s->push) && dms_push_end(s, b->path))
 		b->failed = true;
@@ -532,6 +539,8 @@ enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
 		served = dms_rx_serve(s, b);
 	else if (served == DMS_SERVED && s->state == DMS_STREAM_CLOSING)
 		served = dms_rx_refuse_serve(s, b);
+	if (unlikely(s->ctl & DMS_CTL_NACK_ACK) && served == DMS_SERVED)
+		served = dms_resume_nack_serve(s, b);
 	if (unlikely(s->ctl & DMS_CTL_PUSH) && served == DMS_SERVED &&
 	    (s->state == DMS_STREAM_OPEN || s->state == DMS_STREAM_CLOSING))
 		served = dms_push_serve(s, b);
@@ -539,8 +548,10 @@ enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
 				     s->state == DMS_STREAM_CLOSING))
 		served = dms_tx_serve(s, b);
 	dms_ctl_check_end(s);
-	if (served == DMS_SERVED && s->ctl & (DMS_CTL_RESET | DMS_CTL_RESET_ACK))
+	if (served == DMS_SERVED &&
+	    s->ctl & (DMS_CTL_RESET | DMS_CTL_RESET_ACK | DMS_CTL_RESET_DONE))
 		served = dms_ctl_end_serve(s, b);
+out:
 	spin_unlock(&s->lock);
 	return served;
 }
@@ -557,7 +568,7 @@ enum dms_served dms_stream_turn(struct dms_stream *s, struct dms_build *b)
 	spin_lock(&s->lock);
 	s->waits &= ~(DMASTREAM_WAIT_CREDIT | DMASTREAM_WAIT_KEY | DMASTREAM_WAIT_WINDOW |
 		      DMASTREAM_WAIT_RATE);
-	if (s->state == DMS_STREAM_OPEN || s->state == DMS_STREAM_CLOSING)
+	if ((s->state == DMS_STREAM_OPEN || s->state == DMS_STREAM_CLOSING) && !s->resume)
 		served = dms_tx_turn(s, b);
 	dms_ctl_check_end(s);	/* what was refused may have been the last */
 	spin_unlock(&s->lock);
@@ -618,6 +629,31 @@ static void batch_add(struct dms_submit_batch *batch, struct dms_path *path)
 	batch->path[batch->nr++] = path;
 }
 
+/*
+ * Takes the lock of the batch's stream.  The path may have got another carrier, perhaps
+ * of another device, since its requests were made ready: then their pools are mapped
+ * again.  Whoever makes a carrier counts it first and maps what it finds in streams then,
+ * under their locks: so each request is seen there, or sees the count here.
+ */
+static void batch_lock(struct dms_submit_batch *batch, struct list_head *refused)
+{
+	struct dms_stream *s = batch->stream;
+	struct dms_path *path = s->path;
+	struct dms_req *req, *next;
+
+	spin_lock(&s->lock);
+	while (unlikely(READ_ONCE(path->carriers) != batch->carriers)) {
+		spin_unlock(&s->lock);
+		batch->carriers = READ_ONCE(path->carriers);
+		list_for_each_entry_safe(req, next, &batch->reqs, node) {
+			req->result = req->pool ? path->ops->map_pool(path, req->pool) : 0;
+			if (req->result)
+				list_move_tail(&req->node, refused);
+		}
+		spin_lock(&s->lock);
+	}
+}
+
 /**
  * dms_submit_give() - give the requests that were gathered to their stream
  * @batch: keeps the paths; what the stream refuses ends with the error
@@ -634,7 +670,7 @@ void dms_submit_give(struct dms_submit_batch *batch)
 
 	if (!s)
 		return;
-	spin_lock(&s->lock);
+	batch_lock(batch, &refused);
 	list_for_each_entry_safe(req, next, &batch->reqs, node) {
 		err = req->op == DMASTREAM_OP_SEND ? dms_tx_take(s, req) :
 						     dms_rx_take(s, req);
@@ -701,6 +737,7 @@ int dms_stream_submit(struct dms_req *req, struct dms_submit_batch *batch)
 		/* once given, requests may complete at any moment, and their references go */
 		dms_stream_get(s);	/* put in dms_submit_give() */
 		batch->stream = s;
+		batch->carriers = READ_ONCE(path->carriers);
 	}
 	if (req->pool && req->pool != batch->mapped) {
 		err = path->ops->map_pool(path, req->pool);

@@ -126,7 +126,13 @@ union dms_peer {
 #define DMS_CTL_REVOKE		BIT(13)
 #define DMS_CTL_REVOKED		BIT(14)
 #define DMS_CTL_GRANT		BIT(15)		/* perhaps some, or some are due */
+#define DMS_CTL_NACK_ACK	BIT(16)
+#define DMS_CTL_RESET_DONE	BIT(17)
 #define DMS_CTL_PUSH		(DMS_CTL_REVOKE | DMS_CTL_REVOKED | DMS_CTL_GRANT)
+
+/* Of a stream whose path has a new carrier. */
+#define DMS_RESUME_OWED		BIT(0)	/* RESUME, or CONNECT again, is to be said */
+#define DMS_RESUME_AWAITED	BIT(1)	/* and to be heard */
 
 /*
  * There may be tens of thousands, most of them idle: each byte counts.  What one needs
@@ -194,6 +200,14 @@ struct dms_stream {
 	bool			handle_gone;	/* the process has no handle (any more) */
 	bool			reset_tx:1, reset_rx:1;		/* RESET sent, received */
 	bool			reset_ack_tx:1, reset_ack_rx:1;
+	bool			reset_done_tx:1, reset_done_rx:1;
+	bool			reset_said:1;	/* RESET_ACK, in this epoch or an earlier one */
+	bool			refusing:1;	/* what is behind refuse_base is refused */
+	bool			nack_out:1;	/* no NACK_ACK has come */
+	bool			heard:1;	/* the peer knows our id */
+	bool			unanswered:1;	/* its end was not answered over one carrier */
+	u8			resume;		/* DMS_RESUME_* */
+	u8			guilty;		/* enum ib_wc_status of what it did; any context */
 	bool			lost;		/* the path is fenced, or there never was one */
 	bool			ended;		/* off the wire, nothing in flight */
 	bool			final;		/* and off everything else */
@@ -243,6 +257,8 @@ struct dms_stream {
 	u32			rx_acked;	/* last one delivered */
 	struct dms_ack		ack;		/* whether telling that may wait */
 	u32			nack_seq;
+	u32			nack_ack_seq;	/* of the peer's */
+	u32			refuse_base;
 	u32			done_seq, done_bytes;
 	u32			hold_bytes;
 	bool			recall_out;	/* RECALL has no RETURN yet */
@@ -269,6 +285,7 @@ struct dms_submit_batch {
 	struct list_head	reqs;		/* checked, not given to the stream yet */
 	u32			nr_reqs;
 	const struct dms_pool	*mapped;	/* of one of reqs; on the stream's path */
+	u32			carriers;	/* of that path, before they were mapped */
 	u32			nr;
 	struct dms_path		*path[DMS_BATCH_PATHS];	/* references */
 };

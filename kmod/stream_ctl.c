@@ -16,6 +16,9 @@
  * answer to its own.  An orderly CLOSE is the same with class NONE, after all
  * that was accepted has been acknowledged.
  *
+ * Where paths get new carriers RESET_ACK could be lost with the old one.  Then it is
+ * answered by RESET_DONE, and B keeps its id until that has come: see stream_resume.c.
+ *
  * When the path is lost (fenced) there is nothing to agree on: the ids go
  * with the session.
  */
@@ -48,7 +51,8 @@ static void ctl_queue(struct dms_stream *s)
 		dms_stream_put(s);
 }
 
-static void ctl_set_error(struct dms_stream *s, u32 err_class, u32 err_detail)
+/* The first one is what the process is told. [lock] */
+void dms_ctl_set_error(struct dms_stream *s, u32 err_class, u32 err_detail)
 {
 	if (s->err_class)
 		return;
@@ -143,13 +147,13 @@ void dms_ctl_abort(struct dms_stream *s, u32 err_class, u32 err_detail)
 	switch (s->state) {
 	case DMS_STREAM_WAITING:
 	case DMS_STREAM_CONNECTING:
-		ctl_set_error(s, err_class, err_detail);
+		dms_ctl_set_error(s, err_class, err_detail);
 		ctl_give_up(s, dms_ctl_errno(err_class, err_detail));
 		break;
 	case DMS_STREAM_BACKLOG:
 	case DMS_STREAM_OPEN:
 	case DMS_STREAM_CLOSING:
-		ctl_set_error(s, err_class, err_detail);
+		dms_ctl_set_error(s, err_class, err_detail);
 		s->shut = true;
 		s->reset_class = DMASTREAM_ERR_PEER;
 		s->reset_detail = ECONNABORTED;
@@ -168,11 +172,15 @@ void dms_ctl_abort(struct dms_stream *s, u32 err_class, u32 err_detail)
 
 static bool ctl_off_wire(const struct dms_stream *s)
 {
+	bool last = !s->path || !s->path->resumes;	/* RESET_ACK is the last word */
+
 	if (s->lost)
 		return true;
-	if (s->reset_rx)
-		return s->reset_ack_tx && (!s->reset_tx || s->reset_ack_rx);
-	return s->reset_tx && s->reset_ack_rx;
+	if (s->reset_rx && !(s->reset_ack_tx && (last || s->reset_done_rx)))
+		return false;
+	if (s->reset_tx && !(s->reset_ack_rx && (last || s->reset_done_tx)))
+		return false;
+	return s->reset_rx || s->reset_tx;
 }
 
 /* RESET and RESET_ACK are owed only when no READ of ours is in flight. */
@@ -271,6 +279,31 @@ static void ctl_timer(struct timer_list *timer)
 		dms_stream_put(s);	/* of ctl_arm(); queued already, with a reference */
 }
 
+static bool ctl_waits_for_answer(const struct dms_stream *s)
+{
+	if (s->ended || s->lost)
+		return false;
+	return (s->reset_tx && !s->reset_ack_rx) || (s->reset_said && !s->reset_done_rx) ||
+	       (s->abandoned && s->state == DMS_STREAM_CONNECTING);
+}
+
+/*
+ * The first time it may be the carrier that has lost something.  A peer that leaves the same
+ * stream without an answer over another one is not well.
+ */
+static void ctl_unanswered(struct dms_stream *s)
+{
+	if (s->unanswered || !s->path->resumes) {
+		dms_path_kill(s->path, DMASTREAM_ERR_PATH, IB_WC_RESP_TIMEOUT_ERR);
+		if (s->path->resumes)
+			dms_session_kill(s->session, DMASTREAM_ERR_PATH, IB_WC_RESP_TIMEOUT_ERR);
+		return;
+	}
+	s->unanswered = true;
+	ctl_arm_answer(s);
+	dms_path_kill(s->path, DMASTREAM_ERR_PATH, IB_WC_RESP_TIMEOUT_ERR);
+}
+
 static void ctl_timed_out(struct dms_stream *s)
 {
 	spin_lock(&s->lock);
@@ -280,13 +313,15 @@ static void ctl_timed_out(struct dms_stream *s)
 		return;
 	}
 	s->armed = false;
-	if (!s->ended && !s->lost &&
-	    ((s->reset_tx && !s->reset_ack_rx) ||
-	     (s->abandoned && s->state == DMS_STREAM_CONNECTING))) {
-		dms_path_kill(s->path, DMASTREAM_ERR_PATH, IB_WC_RESP_TIMEOUT_ERR);
+	if (ctl_waits_for_answer(s)) {
+		/* while there is no carrier nobody can answer: it is said again, and waited for */
+		if (s->resume || !dms_path_is_up_hint(s->path))
+			ctl_arm_answer(s);
+		else
+			ctl_unanswered(s);
 	} else if (!s->open_done && (s->state == DMS_STREAM_WAITING ||
 			      s->state == DMS_STREAM_CONNECTING)) {
-		ctl_set_error(s, DMASTREAM_ERR_LOCAL, ETIMEDOUT);
+		dms_ctl_set_error(s, DMASTREAM_ERR_LOCAL, ETIMEDOUT);
 		ctl_give_up(s, -ETIMEDOUT);
 		dms_ctl_check_end(s);
 	} else if (s->closing && !s->ended) {
@@ -388,7 +423,7 @@ enum dms_served dms_ctl_open_serve(struct dms_stream *s, struct dms_build *b)
 }
 
 /**
- * dms_ctl_end_serve() - RESET and RESET_ACK; nothing follows them
+ * dms_ctl_end_serve() - RESET, RESET_ACK and RESET_DONE; nothing follows them
  * @s: path->lock and stream->lock are held
  * @b: packet under construction
  */
@@ -405,6 +440,7 @@ enum dms_served dms_ctl_end_serve(struct dms_stream *s, struct dms_build *b)
 	struct dms_frame ack = {
 		.type = DMS_F_RESET_ACK, .stream = s->peer_sid, .seq = s->rx_acked,
 	};
+	struct dms_frame done = { .type = DMS_F_RESET_DONE, .stream = s->peer_sid };
 
 	if (s->ctl & (DMS_CTL_RESET | DMS_CTL_RESET_ACK) &&
 	    ctl_put(s, b, DMS_CTL_NACK, &nack) != DMS_SERVED)
@@ -421,159 +457,19 @@ enum dms_served dms_ctl_end_serve(struct dms_stream *s, struct dms_build *b)
 		if (ctl_put(s, b, DMS_CTL_RESET_ACK, &ack) != DMS_SERVED)
 			return DMS_SERVED_STALLED;
 		s->reset_ack_tx = true;
+		if (s->path->resumes) {
+			s->reset_said = true;
+			ctl_arm_answer(s);
+		}
+		dms_ctl_check_end(s);
+	}
+	if (s->ctl & DMS_CTL_RESET_DONE) {
+		if (ctl_put(s, b, DMS_CTL_RESET_DONE, &done) != DMS_SERVED)
+			return DMS_SERVED_STALLED;
+		s->reset_done_tx = true;
 		dms_ctl_check_end(s);
 	}
 	return DMS_SERVED;
-}
-
-/* ---- what the peer says; the handlers of proto.c ---- */
-
-/* A CONNECT was answered: another may go out. */
-static void ctl_answered(struct dms_path *path)
-{
-	spin_lock(&path->lock);
-	if (!WARN_ON_ONCE(!path->connects_out))
-		path->connects_out--;
-	dms_path_wake(path, &path->wait_connect);
-	spin_unlock(&path->lock);
-	dms_path_kick(path);
-}
-
-/* CONNECTED: the listener's backlog has taken it. */
-enum dms_rule dms_ctl_connected(struct dms_stream *s, const struct dms_frame *f)
-{
-	spin_lock(&s->lock);
-	if (s->state != DMS_STREAM_CONNECTING || (s->ctl & DMS_CTL_CONNECT) ||
-	    !f->a) {
-		spin_unlock(&s->lock);
-		return DMS_RULE_STATE;
-	}
-	s->peer_sid = f->a;
-	dms_stream_move(s, DMS_STREAM_OPEN);
-	if (s->abandoned || s->handle_gone) {
-		dms_ctl_abort(s, DMASTREAM_ERR_LOCAL, ECANCELED);
-	} else {
-		s->ctl |= DMS_CTL_UPDATE;
-		dms_rx_replenish(s);
-		dms_ctl_opened(s, 0);
-	}
-	spin_unlock(&s->lock);
-	dms_mux_ready(s);
-	ctl_answered(s->path);
-	return DMS_RULE_NONE;
-}
-
-/* REFUSED: instead of CONNECTED. */
-enum dms_rule dms_ctl_refused(struct dms_stream *s, const struct dms_frame *f)
-{
-	spin_lock(&s->lock);
-	if (s->state != DMS_STREAM_CONNECTING || (s->ctl & DMS_CTL_CONNECT)) {
-		spin_unlock(&s->lock);
-		return DMS_RULE_STATE;
-	}
-	ctl_set_error(s, DMASTREAM_ERR_REFUSED, f->a);
-	s->lost = true;
-	dms_stream_move(s, DMS_STREAM_BROKEN);
-	dms_ctl_opened(s, -ECONNREFUSED);
-	dms_stat_inc(DMS_STAT_REFUSED_BY_PEER);
-	dms_ctl_check_end(s);
-	spin_unlock(&s->lock);
-	ctl_answered(s->path);
-	return DMS_RULE_NONE;
-}
-
-/* ACCEPT: a process took the connection; what it receives with. */
-enum dms_rule dms_ctl_accept(struct dms_stream *s, const struct dms_frame *f)
-{
-	enum dms_rule rule = DMS_RULE_NONE;
-	struct dms_push *push = NULL;
-
-	if (!dms_push_flags_ok(s->path, f->flags))
-		return DMS_RULE_FLAGS;
-	/* without memory what the peer grants is not used */
-	if (f->flags & DMS_FF_PUSH)
-		push = dms_push_alloc(s, GFP_NOWAIT | __GFP_NOWARN);
-	spin_lock(&s->lock);
-	if (s->peer_open || !s->peer_sid || s->reset_rx) {
-		rule = DMS_RULE_STATE;
-		goto out;
-	}
-	dms_tx_peer(s, f->flags, f->b);
-	if (!s->push)
-		swap(s->push, push);
-	if (s->push)
-		s->ctl |= DMS_CTL_GRANT;
-	if (dms_land_tx_grant(&s->land_tx, f->a))
-		rule = DMS_RULE_GRANT;
-out:
-	spin_unlock(&s->lock);
-	dms_push_free(push);
-	dms_stream_kick(s);
-	return rule;
-}
-
-static void ctl_take_reset(struct dms_stream *s, u32 err_class, u32 err_detail)
-{
-	bool complete = list_empty(&s->rxq);
-	int err = err_class ? dms_ctl_errno(err_class, err_detail) : 0;
-
-	/* after RESET comes no PUSHED, and its last WRITE was before it */
-	dms_push_release(s);
-	ctl_set_error(s, err_class, err_detail);
-	s->shut = true;
-	s->ctl &= DMS_CTL_RESET_ACK | DMS_CTL_NACK;
-	/* An end that was announced, but with something missing before it. */
-	if (s->eos_due && !s->eos_told && !complete)
-		s->eos_result = err ? err : -ECONNRESET;
-	if (complete)
-		dms_rx_eos(s, err);
-	dms_rx_drop(s, err ? err : -EPIPE);
-	dms_rx_eos(s, err ? err : -ECONNRESET);
-	if (s->state == DMS_STREAM_OPEN || s->state == DMS_STREAM_CLOSING ||
-	    s->state == DMS_STREAM_BACKLOG)
-		dms_stream_move(s, DMS_STREAM_BROKEN);
-}
-
-/* RESET: the peer has ended the stream. */
-enum dms_rule dms_ctl_reset(struct dms_stream *s, const struct dms_frame *f)
-{
-	enum dms_rule rule = DMS_RULE_STATE;
-	u32 err_class = f->a;
-
-	spin_lock(&s->lock);
-	if (s->reset_rx || !s->peer_sid)
-		goto out;
-	if (err_class != DMASTREAM_ERR_NONE && err_class != DMASTREAM_ERR_REFUSED)
-		err_class = DMASTREAM_ERR_PEER;
-	s->reset_rx = true;
-	dms_stat_inc(DMS_STAT_RESETS_RX);
-	rule = dms_tx_settle(s, f->seq);
-	if (rule)
-		goto out;
-	ctl_take_reset(s, err_class, f->b);
-	dms_ctl_check_end(s);
-out:
-	spin_unlock(&s->lock);
-	dms_stream_kick(s);
-	return rule;
-}
-
-/* RESET_ACK: nothing follows for this id. */
-enum dms_rule dms_ctl_reset_ack(struct dms_stream *s, const struct dms_frame *f)
-{
-	enum dms_rule rule = DMS_RULE_STATE;
-
-	spin_lock(&s->lock);
-	if (!s->reset_tx || s->reset_ack_rx)
-		goto out;
-	s->reset_ack_rx = true;
-	dms_push_release(s);		/* nothing follows, and its last WRITE was before this */
-	rule = dms_tx_settle(s, f->seq);
-	dms_ctl_check_end(s);
-out:
-	spin_unlock(&s->lock);
-	dms_stream_kick(s);
-	return rule;
 }
 
 /* ---- what the session and the path tell ---- */
@@ -594,7 +490,7 @@ void dms_stream_path_up(struct dms_stream *s)
 	spin_lock(&s->lock);
 	if (s->state == DMS_STREAM_WAITING && !s->open_done) {
 		if (err) {
-			ctl_set_error(s, DMASTREAM_ERR_LOCAL, -err);
+			dms_ctl_set_error(s, DMASTREAM_ERR_LOCAL, -err);
 			ctl_give_up(s, err);
 			dms_ctl_check_end(s);
 		} else {
@@ -614,7 +510,7 @@ static void ctl_lost(struct dms_stream *s, u32 err_class, u32 err_detail)
 	if (s->ended || s->lost)
 		goto out;
 	s->lost = true;
-	ctl_set_error(s, err_class, err_detail);
+	dms_ctl_set_error(s, err_class, err_detail);
 	s->shut = true;
 	s->ctl = 0;
 	dms_stream_move(s, DMS_STREAM_BROKEN);
@@ -741,7 +637,7 @@ static void ctl_abandon(struct dms_stream *s, struct dms_ctx *ctx, int err)
 
 	spin_lock(&s->lock);
 	if (!s->open_done) {
-		ctl_set_error(s, DMASTREAM_ERR_LOCAL, -err);
+		dms_ctl_set_error(s, DMASTREAM_ERR_LOCAL, -err);
 		ctl_give_up(s, err);
 	}
 	spin_unlock(&s->lock);
@@ -835,14 +731,16 @@ int dms_ctl_do_accept(struct dms_stream *s, struct dms_ctx *ctx,
 	struct dms_stream *tabled;
 	int err;
 
-	if (cfg->large) {
-		err = path->ops->map_pool(path, cfg->large->pool);
-		if (err)
-			return err;
-	}
 	err = dms_stream_attach(s, ctx, cfg);
 	if (err)
 		return err;
+	/* attached: a carrier that comes after this one maps it, dms_path_back() */
+	if (cfg->large)
+		err = path->ops->map_pool(path, cfg->large->pool);
+	if (err) {
+		dms_stream_detach(s);
+		return err;
+	}
 	dms_stream_get(s);		/* the handle's */
 	err = dms_ctx_add_stream(ctx, s, &s->handle);
 	if (err) {
@@ -939,6 +837,8 @@ static void ctl_begin_close(struct dms_stream *s, bool abort, u32 timeout_ms)
 	}
 	s->shut = true;
 	dms_stream_move(s, DMS_STREAM_CLOSING);
+	s->refusing = true;
+	s->refuse_base = s->rx_acked;
 	dms_push_revoke(s);
 	dms_rx_drop(s, -ECANCELED);
 	ctl_arm(s, timeout_ms);

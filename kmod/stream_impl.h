@@ -15,8 +15,10 @@
 #include "stream.h"
 
 struct dms_build;
+struct dms_ibdev;
 struct dms_key;
 struct dms_landing;
+struct dms_pool;
 struct dms_write;
 
 /* stream.c */
@@ -38,9 +40,13 @@ void dms_ctl_init(struct dms_stream *s);
 void dms_ctl_work(struct dms_stream *s);	/* no lock; one at a time */
 enum dms_served dms_ctl_open_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
 enum dms_served dms_ctl_end_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
+void dms_ctl_set_error(struct dms_stream *s, u32 err_class, u32 err_detail); /* [lock] */
 void dms_ctl_opened(struct dms_stream *s, int err);			/* [lock] */
+void dms_ctl_take_connected(struct dms_stream *s, u32 peer_sid);	/* [lock] */
+void dms_ctl_answered(struct dms_path *path);				/* no lock */
 void dms_ctl_abort(struct dms_stream *s, u32 err_class, u32 err_detail); /* [lock] */
 void dms_ctl_check_end(struct dms_stream *s);				/* [lock] */
+/* stream_ctl_rx.c */
 enum dms_rule dms_ctl_connected(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_ctl_refused(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_ctl_accept(struct dms_stream *s, const struct dms_frame *f);
@@ -65,6 +71,10 @@ enum dms_rule dms_tx_pull(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_tx_update(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_tx_nack(struct dms_stream *s, const struct dms_frame *f);
 enum dms_rule dms_tx_recall(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_tx_ack(struct dms_stream *s, u32 seq);		/* [lock] */
+/* Ends a request if nothing can touch its buffer any more. [lock] */
+void dms_tx_try_complete(struct dms_stream *s, struct dms_req *req);
+void dms_tx_requeue(struct dms_stream *s, struct dms_req *req);		/* [lock] */
 /* Sends that did not leave end with @err, not delivered. [lock] */
 void dms_tx_drop_queued(struct dms_stream *s, int err);
 /* The peer says that it delivered up to @seq and will deliver no more. [lock] */
@@ -154,6 +164,20 @@ void dms_rx_large_ready(struct dms_stream *s);				/* [lock] */
 void dms_stream_read_done(struct dms_stream *s, struct dms_landing *l,
 			  u32 len, int status);
 void dms_stream_hold_due(struct dms_stream *s);				/* [path] */
+
+/* stream_resume.c */
+u32 dms_stream_suspend(struct dms_stream *s, u64 *progress);		/* no lock */
+void dms_stream_forget_resume(struct dms_stream *s);			/* no lock */
+void dms_stream_blame(struct dms_stream *s, u8 status);			/* any lock */
+struct dms_pool *dms_stream_unmapped(struct dms_stream *s, struct dms_ibdev *ibdev); /* [lock] */
+bool dms_stream_awaits(const struct dms_stream *s);
+enum dms_rule dms_stream_not_resumed(struct dms_stream *s);		/* no lock */
+enum dms_served dms_resume_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
+enum dms_served dms_resume_nack_serve(struct dms_stream *s, struct dms_build *b); /* likewise */
+enum dms_rule dms_resume_connect(struct dms_stream *s);
+enum dms_rule dms_resume_rx(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_resume_reset_done(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_resume_nack_ack(struct dms_stream *s, const struct dms_frame *f);
 
 /* stream.c, for stream_ctl.c and listener.c */
 void dms_stream_set_peer(struct dms_stream *s, const struct dmastream_addr *a);

@@ -265,24 +265,31 @@ void dms_stream_grant_free(struct dms_key *key)
 }
 
 /**
- * dms_push_lost() - the path is fenced
+ * dms_push_lost() - the carrier is fenced
  * @s: stream->lock is held
  *
- * Its keys are deregistered: nothing can be written any more.
+ * Its keys are deregistered: nothing can be written any more.  What was pushed before
+ * that is there, and may be delivered when the stream goes on.
  */
 void dms_push_lost(struct dms_stream *s)
 {
+	struct dms_path *path = s->path;
 	struct dms_push *p = s->push;
+	struct dms_key *key;
 	u32 at;
 
 	if (!p)
 		return;
 	for (at = 0; at < DMS_GRANTS_AHEAD; at++) {
-		if (!p->key[at])
+		key = p->key[at];
+		if (!key)
 			continue;
-		dms_incast_ungrant(s->path->ibdev, p->key[at]->charge);
+		if (key->pushed)
+			path->ops->flush_landing(path, key->landing, 0, key->pushed);
+		dms_incast_ungrant(path->ibdev, key->charge);
 		push_gone(p, at);
 	}
+	dms_grants_rx_lost(&p->rx);
 	dms_grants_tx_drop(&p->tx);
 }
 

@@ -265,9 +265,10 @@ static bool rx_deliver_too_long(struct dms_stream *s, struct dms_rxmsg *m)
 {
 	struct dms_landing *l = container_of(m, struct dms_landing, msg);
 
-	/* One NACK can be owed at a time. */
-	if (s->ctl & DMS_CTL_NACK)
+	/* One NACK can be owed at a time; or said and, where it could be lost, not answered. */
+	if (s->ctl & DMS_CTL_NACK || s->nack_out)
 		return false;
+	s->nack_out = s->path->resumes;
 	s->nack_seq = m->seq;
 	s->nack_errno = EMSGSIZE;
 	s->ctl |= DMS_CTL_NACK | DMS_CTL_UPDATE;

@@ -55,7 +55,7 @@ static void tx_complete(struct dms_stream *s, struct dms_req *req, int result)
 }
 
 /* Ends a request if nothing can touch its buffer any more. */
-static void tx_try_complete(struct dms_stream *s, struct dms_req *req)
+void dms_tx_try_complete(struct dms_stream *s, struct dms_req *req)
 {
 	if (!req->acked || req->wire || !list_empty(&req->keys))
 		return;
@@ -89,6 +89,20 @@ static void tx_complete_all(struct list_head *over)
 		dms_reqs_complete(over);
 }
 
+/* Nothing of it is on the wire. */
+static void tx_fresh(struct dms_req *req)
+{
+	req->seq = 0;
+	req->result = req->len;
+	req->keyed = 0;
+	req->done = 0;
+	req->gen = 0;
+	req->wire = 0;
+	req->announced = false;
+	req->acked = false;
+	req->held = false;
+}
+
 /**
  * dms_tx_take() - take a SEND
  * @s: its stream; stream->lock is held
@@ -104,19 +118,22 @@ int dms_tx_take(struct dms_stream *s, struct dms_req *req)
 	if (s->state != DMS_STREAM_OPEN || s->shut)
 		return -EPIPE;
 	/* keys and rts_node are empty from the beginning, and at each end */
-	req->seq = 0;
-	req->result = req->len;
-	req->keyed = 0;
-	req->done = 0;
-	req->gen = 0;
-	req->wire = 0;
-	req->announced = false;
-	req->acked = false;
-	req->held = false;
+	tx_fresh(req);
 	list_move_tail(&req->node, &s->txq);
 	if (!s->tx_queued++)
 		s->tx_idle = true;
 	return 0;
+}
+
+/**
+ * dms_tx_requeue() - a SEND did not arrive before its carrier failed
+ * @s: its stream; stream->lock is held
+ * @req: on no list; no packet and no key is out
+ */
+void dms_tx_requeue(struct dms_stream *s, struct dms_req *req)
+{
+	tx_fresh(req);
+	list_add(&req->node, &s->txq);
 }
 
 /**
@@ -665,7 +682,7 @@ void dms_stream_key_free(struct dms_key *key)
 	s->nr_keys--;
 	if (list_empty(&req->keys) && req->done == req->len)
 		list_del_init(&req->rts_node);
-	tx_try_complete(s, req);
+	dms_tx_try_complete(s, req);
 	dms_ctl_check_end(s);
 	spin_unlock(&s->lock);
 	dms_mux_ready(s);
@@ -685,7 +702,7 @@ void dms_stream_wire_done(struct dms_req *req)
 	dms_stream_get(s);
 	spin_lock(&s->lock);
 	req->wire--;
-	tx_try_complete(s, req);
+	dms_tx_try_complete(s, req);
 	dms_ctl_check_end(s);
 	spin_unlock(&s->lock);
 	dms_stream_put(s);
@@ -777,8 +794,8 @@ out:
 	return rule;
 }
 
-/* Everything up to @seq was delivered. */
-static enum dms_rule tx_ack(struct dms_stream *s, u32 seq)
+/* Everything up to @seq was delivered. [lock] */
+enum dms_rule dms_tx_ack(struct dms_stream *s, u32 seq)
 {
 	enum dms_rule rule = DMS_RULE_NONE;
 	struct dms_req *req;
@@ -816,7 +833,7 @@ enum dms_rule dms_tx_update(struct dms_stream *s, const struct dms_frame *f)
 	else if (dms_land_tx_grant(&s->land_tx, f->a))
 		rule = DMS_RULE_GRANT;
 	else
-		rule = tx_ack(s, f->seq);
+		rule = dms_tx_ack(s, f->seq);
 	dms_ctl_check_end(s);
 out:
 	spin_unlock(&s->lock);
@@ -840,8 +857,17 @@ enum dms_rule dms_tx_nack(struct dms_stream *s, const struct dms_frame *f)
 		if (req->result >= 0 && f->a && f->a <= MAX_ERRNO) {
 			req->result = -(int)f->a;
 			rule = DMS_RULE_NONE;
+		} else if (req->result < 0 && s->path->carriers > 1) {
+			rule = DMS_RULE_NONE;
 		}
 		break;
+	}
+	/* said once more after a resume */
+	if (rule && s->path->carriers > 1 && (s32)(f->seq - s->tx_acked) <= 0)
+		rule = DMS_RULE_NONE;
+	if (!rule && f->a == EMSGSIZE && s->path->resumes && tx_hears(s)) {
+		s->nack_ack_seq = f->seq;
+		s->ctl |= DMS_CTL_NACK_ACK;
 	}
 	spin_unlock(&s->lock);
 	return rule;
@@ -888,10 +914,14 @@ void dms_tx_drop_queued(struct dms_stream *s, int err)
 enum dms_rule dms_tx_settle(struct dms_stream *s, u32 seq)
 {
 	struct dms_req *req, *next;
-	enum dms_rule rule = tx_ack(s, seq);
+	enum dms_rule rule;
 	struct dms_key *key;
 	LIST_HEAD(over);
 
+	/* what a closing peer refuses again after a resume is over for us already */
+	if (s->path->carriers > 1 && (s32)(seq - s->tx_acked) < 0)
+		seq = s->tx_acked;
+	rule = dms_tx_ack(s, seq);
 	if (rule)
 		return rule;
 	list_for_each_entry_safe(req, next, &s->flight, node) {

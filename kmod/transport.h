@@ -104,6 +104,7 @@ struct dms_read {
 	u64			charge;		/* of the incast budget */
 	struct ib_sge		sge[DMS_TX_SGES];
 	u32			nr_sge;
+	u8			blame;		/* enum ib_wc_status: it would fail again; or 0 */
 	struct ib_cqe		cqe;		/* the transport's */
 };
 

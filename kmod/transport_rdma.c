@@ -120,6 +120,14 @@ void dms_rdma_wc_error(struct dms_path *path, const struct ib_wc *wc)
 	dms_path_kill(path, DMASTREAM_ERR_PATH, wc->status);
 }
 
+/* It is the request that is wrong, not the way to the peer. */
+static bool dms_rdma_again_fails(enum ib_wc_status status)
+{
+	return status == IB_WC_LOC_LEN_ERR || status == IB_WC_LOC_PROT_ERR ||
+	       status == IB_WC_LOC_QP_OP_ERR || status == IB_WC_REM_ACCESS_ERR ||
+	       status == IB_WC_REM_INV_REQ_ERR;
+}
+
 /**
  * dms_rdma_post() - post a send work request
  * @tp: not dead; path->lock held
@@ -293,6 +301,8 @@ static void dms_rdma_read_done(struct ib_cq *cq, struct ib_wc *wc)
 		dms_rdma_wc_error(rd->path, wc);
 	else
 		dms_fault_completion(rd->path->priv);
+	if (unlikely(!ok && dms_rdma_again_fails(wc->status)))
+		rd->blame = wc->status;
 	dms_path_read_done(rd, ok ? 0 : -EIO);
 }
 
@@ -353,7 +363,15 @@ static int dms_rdma_map_pool(struct dms_path *path, struct dms_pool *pool)
 
 	spin_lock(&path->lock);
 	d = path->ibdev;
-	if (d && !dms_ibdev_hold(d))
+	if (!d) {
+		spin_unlock(&path->lock);
+		/*
+		 * Between two carriers: whoever makes the next one maps it, dms_path_back().
+		 * Or at the end, which the stream knows.
+		 */
+		return path->resumes ? 0 : -ENOTCONN;
+	}
+	if (!dms_ibdev_hold(d))
 		d = NULL;
 	spin_unlock(&path->lock);
 	if (!d)
@@ -547,7 +565,7 @@ struct dms_rdma *dms_rdma_create(struct dms_path *path, bool passive)
 	 * transport; or it was killed before.
 	 */
 	spin_lock(&path->lock);
-	if (path->state == DMS_PATH_INIT && !path->priv) {
+	if (path->state == DMS_PATH_INIT && !path->priv && path->taken) {
 		kref_get(&tp->ref);	/* put in dms_rdma_free() */
 		path->priv = tp;
 		taken = true;
@@ -928,9 +946,6 @@ static void dms_rdma_fence(struct dms_path *path)
 	if (tp->id)
 		rdma_destroy_id(tp->id);
 	tp->id = NULL;
-	if (tp->counted)
-		dms_ibdev_del_path(path->ibdev, tp);
-	tp->counted = false;
 }
 
 static void dms_rdma_free(struct dms_path *path)
@@ -944,6 +959,12 @@ static void dms_rdma_free(struct dms_path *path)
 	path->ibdev = NULL;
 	path->priv = NULL;
 	spin_unlock(&path->lock);
+	/*
+	 * Removal of the device waits until here: what landed is made visible, and budgets
+	 * are given back, after the fence.
+	 */
+	if (tp && tp->counted)
+		dms_ibdev_del_path(d, tp);
 	if (d)
 		dms_ibdev_put(d);		/* got in dms_rdma_setup() */
 	if (tp)
