@@ -18,6 +18,7 @@
 #define dms_path_up		dms_t_path_up
 #define dms_path_create		dms_t_path_create
 #define dms_session_by_cookie	dms_t_session_by_cookie
+#define dms_session_next_carrier dms_t_session_next_carrier
 #define dms_session_put		dms_t_session_put
 #define dms_session_kill	dms_t_session_kill
 /* what the sources define */
@@ -272,6 +273,12 @@ struct dms_session *dms_session_by_cookie(struct dms_node *node, const struct dm
 	return &e->session;
 }
 
+/* Of the suite's paths none has another carrier. */
+struct dms_path *dms_session_next_carrier(struct dms_session *s, const struct dms_cm *cm)
+{
+	return NULL;
+}
+
 void dms_session_put(struct dms_session *s)
 {
 }
@@ -292,6 +299,9 @@ static void t_kill_work(struct work_struct *work)
 	e->path.state = DMS_PATH_DYING;
 	spin_unlock(&e->path.lock);
 	dms_rdma_ops.fence(&e->path);
+	/* removal of the device waits for that; else t_end_free() does it */
+	if (READ_ONCE(t_ibdev->going))
+		dms_rdma_ops.free(&e->path);
 	spin_lock(&e->path.lock);
 	e->path.state = DMS_PATH_FENCED;
 	spin_unlock(&e->path.lock);
@@ -338,6 +348,7 @@ static struct t_end *t_end_new(struct kunit *test, u8 cookie)
 	init_waitqueue_head(&e->wq);
 	path = &e->path;
 	kref_init(&path->ref);		/* for ever: it is embedded */
+	path->taken = true;		/* as dms_path_create() does */
 	spin_lock_init(&path->lock);
 	INIT_LIST_HEAD(&path->tx_free);
 	INIT_LIST_HEAD(&path->reads_free);

@@ -3,8 +3,8 @@
  * What the tests of streams stand on: two ends, each with a session, a path and
  * a ring of the module's own, joined by a transport that carries nothing until a
  * test says so.  A test sees each packet before the other end does, may lose or
- * keep it, and says when the sender hears that it left.  Included once, by
- * dms_stream_test.c.
+ * keep it, and says when the sender hears that it left.  Included once by each suite,
+ * which so has nodes and a device of its own.
  *
  * The session is filled in by hand: no socket, no handshake, no clock.  Streams
  * are open from the beginning, with posted receives, so that no group is needed.
@@ -47,6 +47,9 @@
 #define T_READS		4
 #define T_POOL		(1UL << 20)
 #define T_NAMES		64	/* user_data of submissions: 1 to 63 */
+#define T_PLACE		(T_POOL / T_NAMES)	/* of each in the pool */
+#define T_LONG		12000	/* bytes that no packet brings */
+#define T_CAP		16000
 #define T_WAIT_MS	20000	/* for what comes by a clock */
 /* Deepest chain of works before what a test did has come to rest. */
 #define T_ROUNDS	6
@@ -76,6 +79,7 @@ struct t_end {
 	struct dms_stream	*stream;	/* reference */
 	struct dms_pool		*pool;		/* the context's */
 	u32			pool_handle;
+	struct t_end		*peer;
 
 	/* path->lock: what the transport was asked, and has not answered */
 	struct list_head	out;
@@ -84,9 +88,12 @@ struct t_end {
 	struct dms_key		*revoked[T_KEYS_MAX];
 	u32			nr_revoked;
 	unsigned long		open;		/* bit per key that lets the peer write */
-	u32			writes, stray;	/* of the peer; of them with no such key */
+	unsigned long		readable;	/* ... and read */
+	u32			writes, stray;	/* of the peer; of them, and of its READs, with no such key */
+	u32			landed;		/* bytes of READs that succeeded */
 	u32			packets, empty;	/* that left; of them without a frame */
 	u32			frames[DMS_F_MAX];
+	bool			refuse;		/* the transport takes no packet */
 	/* called by the transport in the middle of a send, path->lock held */
 	void			(*on_send)(struct t_end *e);
 	void			*on_send_arg;
@@ -108,6 +115,7 @@ static struct dms_node t_node;
 static struct ib_device t_ib;	/* without a dma_device: addresses are the kernel's own */
 static struct dms_ibdev t_dev;
 static bool t_own;		/* the suite runs before the module's init function */
+static bool t_resumes;		/* sessions know DMS_FEATURE_RESUME */
 
 /* One frame, as if it were alone in its packet. */
 static int t_frame(struct dms_path *path, const struct dms_frame *f)
@@ -167,21 +175,37 @@ static void t_copy_writes(struct t_pkt *p, const struct dms_txpkt *tx)
 	}
 }
 
+static u8 *t_pool_byte(struct t_end *e, u64 off)
+{
+	u32 len = 1;
+
+	return dms_pool_addr(e->pool, off, &len);
+}
+
+/* A key is of one epoch, and then opens nothing any more. */
+static u32 t_rkey(const struct dms_path *path, const struct dms_key *key)
+{
+	return path->epoch << 8 | (u32)(key - path->keys + 1);
+}
+
+static bool t_opens(const struct t_end *e, unsigned long keys, u32 rkey)
+{
+	return rkey >> 8 == e->path->epoch && keys & BIT(rkey & 0xff);
+}
+
 /* They arrive at an end, or nowhere. */
 static void t_do_writes(struct t_pkt *p, struct t_end *to)
 {
 	struct t_write *w;
-	u32 i, len;
+	u32 i;
 
 	while ((w = p->writes)) {
 		p->writes = w->next;
-		for (i = 0; to && i < w->len && to->open & BIT(w->rkey); i++) {
-			len = 1;
-			*(u8 *)dms_pool_addr(to->pool, w->addr + i, &len) = w->buf[i];
-		}
+		for (i = 0; to && i < w->len && t_opens(to, to->open, w->rkey); i++)
+			*t_pool_byte(to, w->addr + i) = w->buf[i];
 		if (to) {
 			to->writes++;
-			to->stray += !(to->open & BIT(w->rkey));
+			to->stray += !t_opens(to, to->open, w->rkey);
 		}
 		kfree(w);
 	}
@@ -190,9 +214,10 @@ static void t_do_writes(struct t_pkt *p, struct t_end *to)
 static int t_op_send(struct dms_path *path, struct dms_txpkt *tx)
 {
 	struct t_end *e = path->priv;
-	struct t_pkt *p = kmalloc(sizeof(*p) + tx->bytes, GFP_ATOMIC);
+	struct t_pkt *p;
 	u32 i;
 
+	p = e->refuse ? NULL : kmalloc(sizeof(*p) + tx->bytes, GFP_ATOMIC);
 	if (!p)
 		return -ENOMEM;
 	p->tx = tx;
@@ -225,9 +250,11 @@ static int t_op_expose(struct dms_path *path, struct dms_key *key, struct dms_po
 
 	dms_tile_at(tile, at, &piece);
 	key->addr = piece.off;
-	key->rkey = key - path->keys + 1;
+	key->rkey = t_rkey(path, key);
 	if (key->write)
-		e->open |= BIT(key->rkey);
+		e->open |= BIT(key->rkey & 0xff);
+	else
+		e->readable |= BIT(key->rkey & 0xff);
 	return 0;
 }
 
@@ -235,7 +262,8 @@ static int t_op_revoke(struct dms_path *path, struct dms_key *key)
 {
 	struct t_end *e = path->priv;
 
-	e->open &= ~BIT(key->rkey);
+	e->open &= ~BIT(key->rkey & 0xff);
+	e->readable &= ~BIT(key->rkey & 0xff);
 	e->revoked[e->nr_revoked++] = key;
 	return 0;
 }
@@ -257,6 +285,8 @@ static void t_op_fence(struct dms_path *path)
 
 	e->keep_left = false;
 	e->keep_reads = false;
+	e->open = 0;
+	e->readable = 0;
 	t_answer(e, -ECONNRESET);
 }
 
@@ -341,6 +371,26 @@ static struct dms_key *t_pop_revoked(struct t_end *e)
 	return key;
 }
 
+/* A READ has succeeded; of a tile more is copied than is looked at. */
+static void t_copy_read(struct t_end *e, const struct dms_read *rd)
+{
+	u64 from = rd->remote_addr;
+	u32 i, at;
+
+	e->landed += rd->len;
+	e->peer->stray += !t_opens(e->peer, e->peer->readable, rd->rkey);
+	for (i = 0; i < rd->nr_sge && from + rd->sge[i].length <= T_POOL; i++)
+		for (at = 0; at < rd->sge[i].length; at++)
+			((u8 *)(uintptr_t)rd->sge[i].addr)[at] = *t_pool_byte(e->peer, from++);
+}
+
+static void t_read_done(struct t_end *e, struct dms_read *rd, int status)
+{
+	if (!status)
+		t_copy_read(e, rd);
+	dms_path_read_done(rd, status);
+}
+
 /* Answers what was asked; with an error also what is on its way. */
 static void t_answer(struct t_end *e, int status)
 {
@@ -354,7 +404,7 @@ static void t_answer(struct t_end *e, int status)
 	while (!e->keep_left && (tx = t_pop_left(e)))
 		dms_path_send_done(tx, status);
 	while (!e->keep_reads && (rd = t_pop_read(e)))
-		dms_path_read_done(rd, status);
+		t_read_done(e, rd, status);
 	while ((key = t_pop_revoked(e)))
 		dms_path_revoke_done(key, status);
 }
@@ -449,7 +499,7 @@ static void t_op(struct kunit *test, struct t_end *e, u8 op, u32 len, u64 name)
 		.op = op, .stream = e->stream->handle, .user_data = name,
 		.pool = e->pool_handle, .len = len,
 		/* each name has a place of its own in the pool */
-		.off = name * (T_POOL / T_NAMES),
+		.off = name * T_PLACE,
 	};
 
 	t_push(test, e, &sqe);
@@ -505,7 +555,7 @@ static bool t_done(struct t_end *e, u64 name)
 }
 
 /* A completion that a clock leads to. */
-static bool t_done_in_time(struct t_end *e, u64 name)
+static bool __maybe_unused t_done_in_time(struct t_end *e, u64 name)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(T_WAIT_MS);
 
@@ -548,6 +598,10 @@ static void t_session_kill_work(struct work_struct *work)
 	dms_session_put(s);		/* of session_queue_kill() */
 }
 
+static void t_no_work(struct work_struct *work)
+{
+}
+
 static void t_session_new(struct kunit *test, struct t_end *e)
 {
 	struct dms_session *s = kzalloc(sizeof(*s), GFP_KERNEL);
@@ -560,6 +614,10 @@ static void t_session_new(struct kunit *test, struct t_end *e)
 	INIT_LIST_HEAD(&s->waiting);
 	xa_init_flags(&s->streams, XA_FLAGS_ALLOC1);
 	INIT_WORK(&s->kill_work, t_session_kill_work);
+	/* there is nobody to say PATH to, and no clock */
+	INIT_WORK(&s->sock_work, t_no_work);
+	INIT_DELAYED_WORK(&s->tick_work, t_no_work);
+	s->resumes = t_resumes;
 	s->state = DMS_SESSION_UP;
 	s->remote.ss_family = AF_INET;
 	s->nr_paths = 1;
@@ -568,10 +626,21 @@ static void t_session_new(struct kunit *test, struct t_end *e)
 	e->session = s;
 }
 
+/* What a path has for its carrier; CONNECTING afterwards. */
+static void t_carrier_new(struct kunit *test, struct dms_path *path)
+{
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, dms_path_alloc(path), 0);
+	for (i = 0; i < path->nr_txpkts; i++)
+		path->txpkts[i].buf_dma = (uintptr_t)path->txpkts[i].buf;
+	KUNIT_ASSERT_TRUE(test, dms_path_move(path, DMS_PATH_INIT, DMS_PATH_RESOLVING));
+	KUNIT_ASSERT_TRUE(test, dms_path_move(path, DMS_PATH_RESOLVING, DMS_PATH_CONNECTING));
+}
+
 static void t_path_new(struct kunit *test, struct t_end *e, u32 keys)
 {
 	struct dms_path *path = dms_path_create(e->session, &t_ops, DMS_LANE_BULK, 0);
-	u32 i;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(path));
 	path->priv = e;
@@ -587,12 +656,8 @@ static void t_path_new(struct kunit *test, struct t_end *e, u32 keys)
 	path->seg_pages = T_SEG_PAGES;
 	path->pushes = true;
 	path->nr_writes = T_WRITES;
-	KUNIT_ASSERT_EQ(test, dms_path_alloc(path), 0);
-	for (i = 0; i < path->nr_txpkts; i++)
-		path->txpkts[i].buf_dma = (uintptr_t)path->txpkts[i].buf;
 	e->path = path;
-	KUNIT_ASSERT_TRUE(test, dms_path_move(path, DMS_PATH_INIT, DMS_PATH_RESOLVING));
-	KUNIT_ASSERT_TRUE(test, dms_path_move(path, DMS_PATH_RESOLVING, DMS_PATH_CONNECTING));
+	t_carrier_new(test, path);
 	dms_path_up(path);
 }
 
@@ -681,8 +746,56 @@ static void t_pair_new(struct kunit *test, struct t_pair *p, u32 keys)
 {
 	t_end_begin(test, &p->a, keys);
 	t_end_begin(test, &p->b, keys);
+	p->a.peer = &p->b;
+	p->b.peer = &p->a;
 	t_stream_open(p->a.stream, p->b.stream->sid);
 	t_stream_open(p->b.stream, p->a.stream->sid);
+}
+
+/* As it is set, while a pair that pushes is there: no clock takes anything back then. */
+static unsigned int t_idle_ms;
+static bool t_idle_off;
+
+/* b has asked for direct push. */
+static void t_pair_push(struct kunit *test, struct t_pair *p)
+{
+	struct dms_stream *a, *b;
+
+	t_idle_ms = dms_param_grant_idle_ms;
+	t_idle_off = true;
+	dms_param_grant_idle_ms = 0;
+	t_pair_new(test, p, T_KEYS_MAX);
+	a = p->a.stream;
+	b = p->b.stream;
+	p->a.path->seg_pages = 8;
+	p->b.path->seg_pages = 8;
+	b->flags |= DMASTREAM_STREAM_PUSH;
+	a->push = dms_push_alloc(a, GFP_KERNEL);
+	b->push = dms_push_alloc(b, GFP_KERNEL);
+	KUNIT_ASSERT_TRUE(test, a->push && b->push);
+	a->peer_pushes = true;
+}
+
+/* So many RECVs, of names 1 and up, and they are granted. */
+static void t_granted(struct kunit *test, struct t_pair *p, u32 n)
+{
+	u32 i, before = p->b.frames[DMS_F_GRANT];
+
+	for (i = 1; i <= n; i++)
+		t_recv(test, &p->b, T_CAP, i);
+	t_settle(p);
+	KUNIT_EXPECT_EQ(test, p->b.frames[DMS_F_GRANT] - before, n);
+	KUNIT_EXPECT_EQ(test, dms_grants_rx_count(&p->b.stream->push->rx, DMS_GRANT_OUT), n);
+}
+
+/* b's process takes its grants back, in the first of the two phases. */
+static void t_take_back(struct t_pair *p)
+{
+	spin_lock(&p->b.stream->lock);
+	dms_push_revoke(p->b.stream);
+	spin_unlock(&p->b.stream->lock);
+	dms_stream_kick(p->b.stream);
+	t_works();
 }
 
 static void t_end_end(struct kunit *test, struct t_end *e)
@@ -701,6 +814,8 @@ static void t_end_end(struct kunit *test, struct t_end *e)
 	dms_ring_put(e->ring);
 	dms_path_put(e->path);
 	t_works();
+	cancel_work_sync(&e->session->sock_work);
+	cancel_delayed_work_sync(&e->session->tick_work);
 	dms_session_put(e->session);
 }
 
@@ -708,6 +823,9 @@ static void t_pair_free(struct kunit *test, struct t_pair *p)
 {
 	t_end_end(test, &p->a);
 	t_end_end(test, &p->b);
+	if (t_idle_off)
+		dms_param_grant_idle_ms = t_idle_ms;
+	t_idle_off = false;
 }
 
 /* ---- the suite's own ---- */

@@ -9,47 +9,10 @@
 #ifndef DMS_STREAM_PUSH_H
 #define DMS_STREAM_PUSH_H
 
-#define T_LONG		12000	/* bytes that no packet brings */
-#define T_CAP		16000
-
-static unsigned int t_idle_ms;
-
-static void t_pair_push(struct kunit *test, struct t_pair *p)
-{
-	struct dms_stream *a, *b;
-
-	/* no clock takes anything back; t_push_free() */
-	t_idle_ms = dms_param_grant_idle_ms;
-	dms_param_grant_idle_ms = 0;
-	t_pair_new(test, p, T_KEYS_MAX);
-	a = p->a.stream;
-	b = p->b.stream;
-	p->a.path->seg_pages = 8;
-	p->b.path->seg_pages = 8;
-	b->flags |= DMASTREAM_STREAM_PUSH;
-	a->push = dms_push_alloc(a, GFP_KERNEL);
-	b->push = dms_push_alloc(b, GFP_KERNEL);
-	KUNIT_ASSERT_TRUE(test, a->push && b->push);
-	a->peer_pushes = true;
-}
-
 static void t_push_free(struct kunit *test, struct t_pair *p)
 {
 	KUNIT_EXPECT_EQ(test, t_dev.granted.used, 0ULL);
 	t_pair_free(test, p);
-	dms_param_grant_idle_ms = t_idle_ms;
-}
-
-/* So many RECVs, of names 1 and up, and they are granted. */
-static void t_granted(struct kunit *test, struct t_pair *p, u32 n)
-{
-	u32 i, before = p->b.frames[DMS_F_GRANT];
-
-	for (i = 1; i <= n; i++)
-		t_recv(test, &p->b, T_CAP, i);
-	t_settle(p);
-	KUNIT_EXPECT_EQ(test, p->b.frames[DMS_F_GRANT] - before, n);
-	KUNIT_EXPECT_EQ(test, dms_grants_rx_count(&p->b.stream->push->rx, DMS_GRANT_OUT), n);
 }
 
 static void t_push_end(struct kunit *test, struct t_pair *p)
@@ -61,16 +24,6 @@ static void t_push_end(struct kunit *test, struct t_pair *p)
 	t_push_free(test, p);
 }
 
-/* b's process takes its grants back, in the first of the two phases. */
-static void t_take_back(struct t_pair *p)
-{
-	spin_lock(&p->b.stream->lock);
-	dms_push_revoke(p->b.stream);
-	spin_unlock(&p->b.stream->lock);
-	dms_stream_kick(p->b.stream);
-	t_works();
-}
-
 /* Pushed, the bytes are there, and not delivered before the key is invalid. */
 static void t_push_traffic(struct kunit *test)
 {
@@ -80,7 +33,7 @@ static void t_push_traffic(struct kunit *test)
 	t_pair_push(test, &p);
 	t_granted(test, &p, 2);
 	for (i = 0; i < T_LONG; i++)
-		*t_pool_byte(&p.a, 5 * (T_POOL / T_NAMES) + i) = i * 7 + i / 256;
+		*t_pool_byte(&p.a, 5 * T_PLACE + i) = i * 7 + i / 256;
 	t_send(test, &p.a, T_LONG, 5);
 	KUNIT_EXPECT_EQ(test, p.a.path->window.used, (u64)T_LONG);
 	t_carry(&p.a, &p.b);
@@ -92,8 +45,8 @@ static void t_push_traffic(struct kunit *test)
 	t_expect_result(test, &p.b, 1, T_LONG);
 	t_expect_result(test, &p.a, 5, T_LONG);
 	for (i = 0; i < T_LONG; i++)
-		bad += *t_pool_byte(&p.b, T_POOL / T_NAMES + i) !=
-		       *t_pool_byte(&p.a, 5 * (T_POOL / T_NAMES) + i);
+		bad += *t_pool_byte(&p.b, T_PLACE + i) !=
+		       *t_pool_byte(&p.a, 5 * T_PLACE + i);
 	KUNIT_EXPECT_EQ(test, bad, 0U);
 	KUNIT_EXPECT_EQ(test, p.a.frames[DMS_F_PUSHED], 1U);
 	KUNIT_EXPECT_EQ(test, p.a.frames[DMS_F_RTS], 0U);

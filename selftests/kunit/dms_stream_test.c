@@ -717,13 +717,6 @@ static void t_op_tile(struct kunit *test, struct t_end *e, u8 op, const struct d
 	t_push(test, e, &sqe);
 }
 
-static u8 *t_pool_byte(struct t_end *e, u64 off)
-{
-	u32 len = 1;
-
-	return dms_pool_addr(e->pool, off, &len);
-}
-
 /* A tile of more rows than a packet gathers is copied as long as the packet has room. */
 static void t_tile_copied(struct kunit *test)
 {
