@@ -8,8 +8,9 @@
 # error and its gauges come down; thawed, node 1's streams end too, and new ones
 # work both ways.
 #
-# Then the peer lives, and only RDMA's packets are lost: the queue pairs hang or
-# fail, and the streams end with that.
+# Before that the peer lives, and only RDMA's packets are lost: the queue pairs hang or
+# fail.  When the loss ends in time the streams go on with other ones; when it does not,
+# they end.
 dir=$(dirname "$0")
 # shellcheck source=selftests/kselftest/life/life.sh
 . "$dir/life.sh"
@@ -94,16 +95,43 @@ drop()
 	tc filter add dev eth0 parent 1:0 "${match[@]}" flowid 1:4
 }
 
+counter() { "$dmsctl" counters --json | sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p"; }
+more() { [ "$(counter "$1")" -gt "$2" ]; }
+
+healed_round()
+{
+	local failed resumed moved
+	ok 'streams both ways' begin healed stream
+	failed=$(counter paths_failed) resumed=$(counter paths_resumed)
+	dms-barrier counted
+	if [ "$DMS_NODE" = 0 ]; then
+		ok 'the packets of RDMA are lost' drop
+	fi
+	ok 'a queue pair fails' within $((2 * lost_ms / 1000 + 10)) more paths_failed "$failed"
+	dms-barrier failed
+	[ "$DMS_NODE" = 1 ] || tc qdisc del dev eth0 root
+	ok 'another one takes its place' within 30 more paths_resumed "$resumed"
+	moved=$(counter rx_msgs)
+	ok 'the streams go on' within 10 more rx_msgs $((moved + 20))
+	ok 'none of them has ended' kill -0 "$streams"
+	dms-barrier gone-on
+	kill -KILL "$streams" "$server"
+	wait "$streams" "$server" 2>/dev/null
+	ok 'and leave nothing' within 10 all_gauges_0
+	dms-barrier healed-over
+}
+
 deaf_round()
 {
 	local begin=$SECONDS
+	echo $((lost_ms / 2)) >/sys/module/dmastream/parameters/path_dead_ms
 	ok 'streams both ways' begin deaf stream
 	if [ "$DMS_NODE" = 0 ]; then
 		ok 'the packets of RDMA are lost' drop
 	fi
-	# twice the limit, and more time to end than that
+	# twice the limit, then that of the path, and more time to end than that
 	# shellcheck disable=SC2016 # eval is to expand it
-	ok 'streams end here' eval 'within $((2 * lost_ms / 1000 + 10)) gone "$streams"'
+	ok 'streams end here' eval 'within $((3 * lost_ms / 1000 + 10)) gone "$streams"'
 	sed 's/^/# /' "$tmp/stream"
 	echo "# after $((SECONDS - begin)) s"
 	kill -KILL "$server"
@@ -113,6 +141,7 @@ deaf_round()
 	[ "$DMS_NODE" = 1 ] || tc qdisc del dev eth0 root
 }
 
+healed_round
 deaf_round
 rounds=$(count 3 1)
 for ((n = 0; n < rounds; n++)); do
