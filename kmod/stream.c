@@ -630,27 +630,27 @@ static void batch_add(struct dms_submit_batch *batch, struct dms_path *path)
 }
 
 /*
- * Takes the lock of the batch's stream.  The path may have got another carrier, perhaps
- * of another device, since its requests were made ready: then their pools are mapped
- * again.  Whoever makes a carrier counts it first and maps what it finds in streams then,
- * under their locks: so each request is seen there, or sees the count here.
+ * The path may have got another carrier, perhaps of another device, since the requests of
+ * the batch were made ready: then their pools are mapped again.  Whoever makes a carrier
+ * counts it first and maps what it finds in streams then, under their locks: so each
+ * request is seen there, or sees the count here.
  */
-static void batch_lock(struct dms_submit_batch *batch, struct list_head *refused)
+static bool batch_stale(const struct dms_submit_batch *batch)
 {
-	struct dms_stream *s = batch->stream;
-	struct dms_path *path = s->path;
+	return READ_ONCE(batch->stream->path->carriers) != batch->carriers;
+}
+
+/* No lock held. */
+static void batch_remap(struct dms_submit_batch *batch, struct list_head *refused)
+{
+	struct dms_path *path = batch->stream->path;
 	struct dms_req *req, *next;
 
-	spin_lock(&s->lock);
-	while (unlikely(READ_ONCE(path->carriers) != batch->carriers)) {
-		spin_unlock(&s->lock);
-		batch->carriers = READ_ONCE(path->carriers);
-		list_for_each_entry_safe(req, next, &batch->reqs, node) {
-			req->result = req->pool ? path->ops->map_pool(path, req->pool) : 0;
-			if (req->result)
-				list_move_tail(&req->node, refused);
-		}
-		spin_lock(&s->lock);
+	batch->carriers = READ_ONCE(path->carriers);
+	list_for_each_entry_safe(req, next, &batch->reqs, node) {
+		req->result = req->pool ? path->ops->map_pool(path, req->pool) : 0;
+		if (req->result)
+			list_move_tail(&req->node, refused);
 	}
 }
 
@@ -670,7 +670,12 @@ void dms_submit_give(struct dms_submit_batch *batch)
 
 	if (!s)
 		return;
-	batch_lock(batch, &refused);
+	spin_lock(&s->lock);
+	while (unlikely(batch_stale(batch))) {
+		spin_unlock(&s->lock);
+		batch_remap(batch, &refused);
+		spin_lock(&s->lock);
+	}
 	list_for_each_entry_safe(req, next, &batch->reqs, node) {
 		err = req->op == DMASTREAM_OP_SEND ? dms_tx_take(s, req) :
 						     dms_rx_take(s, req);
