@@ -162,12 +162,15 @@ void dms_path_rest(struct dms_path *path)
 {
 	struct path_rest rest = {};
 
+	/* first, so that one which waited with a RESUME to say, and is over, is forgotten, too */
+	spin_lock(&path->lock);
+	path_wake_all(path);
+	spin_unlock(&path->lock);
 	path_forget_ready(path);
 	path_each_stream(path, path_suspend_one, &rest);
 	spin_lock(&path->lock);
 	path_judge(path, &rest);
 	path->resumes_owed = rest.owed;
-	path_wake_all(path);
 	spin_unlock(&path->lock);
 	path->ops->free(path);
 	dms_path_free_carrier(path);
