@@ -6,7 +6,8 @@
 # counter says that each fault was met, the module's that the path went on.
 #
 # The simulated NIC fails at a work request.  Over another one the module breaks its queue pairs
-# itself (fault_injection=1), all of them at once.
+# itself (fault_injection=1): one that is asked to post something, which then was not sent, or
+# all of them at once.
 dir=$(dirname "$0")
 # shellcheck source=selftests/kselftest/life/life.sh
 . "$dir/../life/life.sh"
@@ -23,7 +24,8 @@ rules=(
 	'done status=general op=local-inv' 'recv status=fatal' 'recv status=general'
 )
 
-qp_error=/sys/kernel/debug/dmastream/fault/qp_error
+own=/sys/kernel/debug/dmastream/fault
+posts=(send send read reg inv)
 
 hits()
 {
@@ -38,15 +40,24 @@ strike()
 {
 	if [ -e "$fault" ]; then
 		echo "${rules[RANDOM % ${#rules[@]}]} at=$((RANDOM % 40 + 1))" >"$fault/rules"
+	elif ((RANDOM % 3)); then
+		echo "${posts[RANDOM % ${#posts[@]}]} 1 $((RANDOM % 40))" >"$own/fail_post"
 	else
-		echo all >"$qp_error"
+		echo all >"$own/qp_error"
 	fi
 }
 
 # No path may be up just now.
 struck() { strike 2>/dev/null || gone "$program"; }
 
-clear_rules() { [ ! -e "$fault" ] || echo clear >"$fault/rules"; }
+clear_rules()
+{
+	if [ -e "$fault" ]; then
+		echo clear >"$fault/rules"
+	else
+		echo 1 >"$own/disarm"
+	fi
+}
 
 counter() { "$dmsctl" counters --json | sed -n "s/.*\"$1\": \([0-9]*\).*/\1/p"; }
 more() { [ "$(counter "$1")" -gt "$2" ]; }
