@@ -71,6 +71,16 @@ ASSERT_AT(dms_wire_path, index, 4);
 ASSERT_AT(dms_wire_path, word, 5);
 ASSERT_AT(dms_wire_path, reserved, 6);
 
+static_assert(sizeof(struct dms_wire_move) == 24);
+static_assert(sizeof(struct dms_wire_move) <= DMS_MSG_BODY_MAX);
+ASSERT_AT(dms_wire_move, epoch, 0);
+ASSERT_AT(dms_wire_move, index, 4);
+ASSERT_AT(dms_wire_move, reserved, 5);
+ASSERT_AT(dms_wire_move, read, 6);
+ASSERT_AT(dms_wire_move, rkey, 8);
+ASSERT_AT(dms_wire_move, len, 12);
+ASSERT_AT(dms_wire_move, addr, 16);
+
 /* private data of an rdma_cm request over InfiniBand's CM: 92 bytes less 36 of its own */
 static_assert(sizeof(struct dms_wire_cm) == 48);
 static_assert(DMS_WIRE_CM_MIN == 44);
@@ -361,7 +371,8 @@ bool dms_wire_pkt_next(struct dms_pkt_cursor *cur, struct dms_frame *frame)
  * dms_wire_msg_parse() - check the header of a message on the TCP connection
  * @buf: sizeof(struct dms_wire_msg) bytes
  * @type: enum dms_msg_type
- * @len: bytes of body that follow; right for the type, at most DMS_MSG_BODY_MAX
+ * @len: bytes of body that follow; right for the type; at most DMS_MSG_BODY_MAX, unless
+ *	 dms_wire_moves()
  *
  * Context: Any.
  * Return: DMS_RULE_NONE; TYPE when this is no message of ours, or one that
@@ -398,6 +409,18 @@ enum dms_rule dms_wire_msg_parse(const void *buf, u16 *type, u32 *len)
 		break;
 	case DMS_MSG_PATH:
 		ok = *len == sizeof(struct dms_wire_path);
+		break;
+	case DMS_MSG_PACKET:
+		ok = *len > sizeof(struct dms_wire_move) &&
+		     *len <= sizeof(struct dms_wire_move) + DMS_SLOT_BYTES_CEIL;
+		break;
+	case DMS_MSG_READ:
+		ok = *len == sizeof(struct dms_wire_move);
+		break;
+	case DMS_MSG_DATA:
+	case DMS_MSG_WRITE:
+		ok = *len > sizeof(struct dms_wire_move) &&
+		     *len <= sizeof(struct dms_wire_move) + DMS_MOVE_BYTES_MAX;
 		break;
 	default:
 		return DMS_RULE_TYPE;
@@ -551,8 +574,42 @@ enum dms_rule dms_wire_path_parse(const void *buf, u32 len, struct dms_path_msg 
 	msg->epoch = GET(32, p, dms_wire_path, epoch);
 	msg->index = p[offsetof(struct dms_wire_path, index)];
 	msg->word = p[offsetof(struct dms_wire_path, word)];
-	return msg->word == DMS_PATH_DOWN || msg->word == DMS_PATH_OFF ? DMS_RULE_NONE :
+	return msg->word >= DMS_PATH_DOWN && msg->word <= DMS_PATH_TCP ? DMS_RULE_NONE :
 									  DMS_RULE_TYPE;
+}
+
+/**
+ * dms_wire_move_parse() - read what a PACKET, READ, DATA or WRITE begins with
+ * @buf: sizeof(struct dms_wire_move) bytes
+ * @type: which of them
+ * @len: of the whole body, as dms_wire_msg_parse() said
+ * @move: what it says; index, read, rkey and addr are any values
+ *
+ * Context: Any.
+ * Return: DMS_RULE_NONE, FLAGS, or LENGTH: it is not as long as it says, or wants nothing.
+ */
+enum dms_rule dms_wire_move_parse(const void *buf, u16 type, u32 len, struct dms_move *move)
+{
+	const u8 *p = buf;
+	bool asks = type == DMS_MSG_READ, packet = type == DMS_MSG_PACKET;
+
+	move->epoch = GET(32, p, dms_wire_move, epoch);
+	move->index = p[offsetof(struct dms_wire_move, index)];
+	move->read = GET(16, p, dms_wire_move, read);
+	move->rkey = GET(32, p, dms_wire_move, rkey);
+	move->len = GET(32, p, dms_wire_move, len);
+	move->addr = GET(64, p, dms_wire_move, addr);
+	if (p[offsetof(struct dms_wire_move, reserved)])
+		return DMS_RULE_FLAGS;
+	if ((packet || type == DMS_MSG_DATA) && move->rkey)
+		return DMS_RULE_FLAGS;
+	if ((packet || type == DMS_MSG_WRITE) && move->read)
+		return DMS_RULE_FLAGS;
+	if (packet)
+		return move->len || move->addr ? DMS_RULE_FLAGS : DMS_RULE_NONE;
+	if (!move->len || (!asks && move->len != len - sizeof(struct dms_wire_move)))
+		return DMS_RULE_LENGTH;
+	return DMS_RULE_NONE;
 }
 
 /**
@@ -766,6 +823,30 @@ u32 dms_wire_path_put(void *buf, const struct dms_path_msg *msg)
 	p[offsetof(struct dms_wire_path, word)] = msg->word;
 	PUT(16, p, dms_wire_path, reserved, 0);
 	return sizeof(struct dms_wire_msg) + sizeof(struct dms_wire_path);
+}
+
+/**
+ * dms_wire_move_put() - write what a PACKET, READ, DATA or WRITE begins with
+ * @buf: room for the header and struct dms_wire_move
+ * @type: which of them
+ * @move: what it says
+ * @bytes: that follow
+ *
+ * Context: Any.
+ * Return: bytes written.
+ */
+u32 dms_wire_move_put(void *buf, u16 type, const struct dms_move *move, u32 bytes)
+{
+	u8 *p = msg_put(buf, type, sizeof(struct dms_wire_move) + bytes);
+
+	PUT(32, p, dms_wire_move, epoch, move->epoch);
+	p[offsetof(struct dms_wire_move, index)] = move->index;
+	p[offsetof(struct dms_wire_move, reserved)] = 0;
+	PUT(16, p, dms_wire_move, read, move->read);
+	PUT(32, p, dms_wire_move, rkey, move->rkey);
+	PUT(32, p, dms_wire_move, len, move->len);
+	PUT(64, p, dms_wire_move, addr, move->addr);
+	return sizeof(struct dms_wire_msg) + sizeof(struct dms_wire_move);
 }
 
 /**

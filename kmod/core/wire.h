@@ -34,6 +34,8 @@
 #define DMS_FEATURE_PUSH	(1ULL << 1)	/* DMS_FF_PUSH, GRANT, PUSHED, REVOKE, REVOKED */
 /* PATH; epoch in requests of rdma_cm; RESUME, RESUME_END, RESET_DONE, NACK_ACK */
 #define DMS_FEATURE_RESUME	(1ULL << 2)
+/* with RESUME: PATH(TCP), PACKET, READ, DATA, WRITE: the session's connection as a carrier */
+#define DMS_FEATURE_TCP		(1ULL << 3)
 
 /* Longest message of a stream, in bytes. */
 #define DMS_WIRE_STREAM_MSG_MAX	0x7fffffffU
@@ -75,12 +77,18 @@ enum dms_msg_type {
 	DMS_MSG_PONG	= 4,
 	DMS_MSG_BYE	= 5,
 	DMS_MSG_PATH	= 6,
+	/* of paths that have this connection as their carrier: struct dms_wire_move, and bytes */
+	DMS_MSG_PACKET	= 7,	/* as a SEND: a packet */
+	DMS_MSG_READ	= 8,	/* as an RDMA READ: its request */
+	DMS_MSG_DATA	= 9,	/* some of what was asked for */
+	DMS_MSG_WRITE	= 10,	/* as an RDMA WRITE */
 };
 
 /*
  * @version: the oldest version of the protocol that can read this message, so
  *	1 for HELLO and REFUSE for ever: which versions a node speaks is in them
- * @len: bytes of the body that follows, at most DMS_MSG_BODY_MAX
+ * @len: bytes of the body that follows, at most DMS_MSG_BODY_MAX but for those that
+ *	dms_wire_moves()
  */
 struct dms_wire_msg {
 	__le32	magic;
@@ -91,6 +99,8 @@ struct dms_wire_msg {
 };
 
 #define DMS_MSG_BODY_MAX	1024
+/* Bytes of memory in one DATA or WRITE: what others of the connection wait for at most. */
+#define DMS_MOVE_BYTES_MAX	(64 * 1024)
 
 /*
  * The dialler sends its HELLO first, the other side answers with its own or
@@ -145,6 +155,7 @@ struct dms_wire_ping {
 enum dms_path_word {
 	DMS_PATH_DOWN	= 1,	/* its carrier of that epoch has failed */
 	DMS_PATH_OFF	= 2,	/* and is fenced: nothing of that epoch reaches the sender any more */
+	DMS_PATH_TCP	= 3,	/* dialling side: that epoch is carried by this connection, from here on */
 };
 
 /* PATH */
@@ -153,6 +164,20 @@ struct dms_wire_path {
 	__u8	index;
 	__u8	word;				/* enum dms_path_word */
 	__le16	reserved;
+};
+
+/*
+ * What PACKET, READ, DATA and WRITE begin with.  Those of an epoch that is over are
+ * dropped.
+ */
+struct dms_wire_move {
+	__le32	epoch;
+	__u8	index;				/* of the path */
+	__u8	reserved;
+	__le16	read;				/* READ, DATA: the asking side's number of it */
+	__le32	rkey;				/* READ, WRITE */
+	__le32	len;				/* READ: bytes wanted; DATA, WRITE: that follow */
+	__le64	addr;				/* READ, WRITE: as KEY said; DATA: offset in the READ */
 };
 
 /* ---- private data of an rdma_cm request and its answer (at most 56 bytes) ---- */
@@ -172,6 +197,9 @@ struct dms_wire_cm {
 
 /* Of the first version. */
 #define DMS_WIRE_CM_MIN		offsetof(struct dms_wire_cm, epoch)
+
+/* As @index: nothing is asked for but whether this is heard; the answer is a REFUSE. */
+#define DMS_CM_PROBE		0xff
 
 /* ---- packets on a path ---- */
 
@@ -317,6 +345,15 @@ struct dms_path_msg {
 	u8	word;
 };
 
+struct dms_move {
+	u32	epoch;
+	u8	index;
+	u16	read;
+	u32	rkey;
+	u32	len;
+	u64	addr;
+};
+
 /*
  * Which rule of the protocol a peer broke: detail of DMASTREAM_ERR_PROTOCOL,
  * and an index of counters.
@@ -359,6 +396,7 @@ enum dms_rule dms_wire_hello_parse(const void *buf, u32 len, struct dms_hello *h
 enum dms_rule dms_wire_refuse_parse(const void *buf, u32 len, u32 *reason, u32 *detail, u8 *nonce);
 enum dms_rule dms_wire_ping_parse(const void *buf, u32 len, u64 *stamp);
 enum dms_rule dms_wire_path_parse(const void *buf, u32 len, struct dms_path_msg *msg);
+enum dms_rule dms_wire_move_parse(const void *buf, u16 type, u32 len, struct dms_move *move);
 enum dms_rule dms_wire_cm_parse(const void *buf, u32 len, struct dms_cm *cm);
 
 /* Building: @buf is large enough by the caller's promise; returns bytes written. */
@@ -369,11 +407,19 @@ u32 dms_wire_refuse_put(void *buf, u32 reason, u32 detail, const u8 *nonce);
 u32 dms_wire_ping_put(void *buf, u16 type, u64 stamp);
 u32 dms_wire_bye_put(void *buf);
 u32 dms_wire_path_put(void *buf, const struct dms_path_msg *msg);
+/* header and struct dms_wire_move; @bytes follow */
+u32 dms_wire_move_put(void *buf, u16 type, const struct dms_move *move, u32 bytes);
 u32 dms_wire_cm_put(void *buf, const struct dms_cm *cm);
 
 /* 0 when there is no common version */
 u16 dms_wire_version(const struct dms_hello *mine, const struct dms_hello *theirs);
 bool dms_wire_has_body(u8 type);
+/* PACKET, READ, DATA or WRITE; any value */
+static inline bool dms_wire_moves(u16 type)
+{
+	return type >= DMS_MSG_PACKET && type <= DMS_MSG_WRITE;
+}
+
 /* NUL-terminated, NUL-padded, not empty, printable ASCII without space */
 bool dms_wire_service_ok(const char *name);
 const char *dms_frame_name(u8 type);

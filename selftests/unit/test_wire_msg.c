@@ -44,7 +44,18 @@ TEST(wire_msg_headers)
 		{ DMS_WIRE_MAGIC, DMS_MSG_PATH, 1, 8, 0, DMS_RULE_NONE },
 		{ DMS_WIRE_MAGIC, DMS_MSG_PATH, 1, 7, 0, DMS_RULE_LENGTH },
 		{ DMS_WIRE_MAGIC, DMS_MSG_PATH, 1, 9, 0, DMS_RULE_LENGTH },
-		{ DMS_WIRE_MAGIC, DMS_MSG_PATH + 1, 1, 0, 0, DMS_RULE_TYPE },
+		{ DMS_WIRE_MAGIC, DMS_MSG_PACKET, 1, 24, 0, DMS_RULE_LENGTH },
+		{ DMS_WIRE_MAGIC, DMS_MSG_PACKET, 1, 25, 0, DMS_RULE_NONE },
+		{ DMS_WIRE_MAGIC, DMS_MSG_PACKET, 1, 24 + DMS_SLOT_BYTES_CEIL, 0, DMS_RULE_NONE },
+		{ DMS_WIRE_MAGIC, DMS_MSG_PACKET, 1, 25 + DMS_SLOT_BYTES_CEIL, 0, DMS_RULE_LENGTH },
+		{ DMS_WIRE_MAGIC, DMS_MSG_READ, 1, 23, 0, DMS_RULE_LENGTH },
+		{ DMS_WIRE_MAGIC, DMS_MSG_READ, 1, 24, 0, DMS_RULE_NONE },
+		{ DMS_WIRE_MAGIC, DMS_MSG_READ, 1, 25, 0, DMS_RULE_LENGTH },
+		{ DMS_WIRE_MAGIC, DMS_MSG_DATA, 1, 24, 0, DMS_RULE_LENGTH },
+		{ DMS_WIRE_MAGIC, DMS_MSG_DATA, 1, 25, 0, DMS_RULE_NONE },
+		{ DMS_WIRE_MAGIC, DMS_MSG_WRITE, 1, 24 + DMS_MOVE_BYTES_MAX, 0, DMS_RULE_NONE },
+		{ DMS_WIRE_MAGIC, DMS_MSG_WRITE, 1, 25 + DMS_MOVE_BYTES_MAX, 0, DMS_RULE_LENGTH },
+		{ DMS_WIRE_MAGIC, DMS_MSG_WRITE + 1, 1, 0, 0, DMS_RULE_TYPE },
 		{ DMS_WIRE_MAGIC, 0xffff, 1, 0, 0, DMS_RULE_TYPE },
 	};
 	u32 i, len;
@@ -396,7 +407,8 @@ TEST(wire_path_words)
 		{ 5, 0, DMS_RULE_TYPE },
 		{ 5, DMS_PATH_DOWN, DMS_RULE_NONE },
 		{ 5, DMS_PATH_OFF, DMS_RULE_NONE },
-		{ 5, DMS_PATH_OFF + 1, DMS_RULE_TYPE },
+		{ 5, DMS_PATH_TCP, DMS_RULE_NONE },
+		{ 5, DMS_PATH_TCP + 1, DMS_RULE_TYPE },
 		{ 5, 0xff, DMS_RULE_TYPE },
 		{ 6, 1, DMS_RULE_FLAGS },
 		{ 7, 0x80, DMS_RULE_FLAGS },
@@ -430,6 +442,72 @@ TEST(wire_path_words)
 		memcpy(body, off + MSG, sizeof(body));
 		body[rows[i].at] = rows[i].value;
 		EXPECT_EQ(dms_wire_path_parse(body, sizeof(body), &got), rows[i].want);
+	}
+}
+
+TEST(wire_moves_put)
+{
+	static const u8 want[] = {
+		'D', 'M', 'S', '1', 10, 0, 1, 0, 0x28, 0, 0, 0, 0, 0, 0, 0,
+		4, 3, 2, 1, 7, 0, 0x0b, 0x0a, 0x44, 0x33, 0x22, 0x11, 0x10, 0, 0, 0,
+		8, 7, 6, 5, 4, 3, 2, 1,
+	};
+	struct dms_move move = {
+		.epoch = 0x01020304, .index = 7, .read = 0x0a0b, .rkey = 0x11223344,
+		.len = 16, .addr = 0x0102030405060708ULL,
+	};
+	struct dms_move got = {};
+
+	memset(msg_buf, 0xff, sizeof(msg_buf));
+	EXPECT_EQ(dms_wire_move_put(msg_buf, DMS_MSG_WRITE, &move, 16), sizeof(want));
+	EXPECT_EQ(memcmp(msg_buf, want, sizeof(want)), 0);
+	EXPECT_EQ(msg_buf[sizeof(want)], 0xff);
+	move.read = 0;
+	dms_wire_move_put(msg_buf, DMS_MSG_WRITE, &move, 16);
+	EXPECT_EQ(dms_wire_move_parse(msg_buf + MSG, DMS_MSG_WRITE, 40, &got), DMS_RULE_NONE);
+	EXPECT_EQ(got.epoch, move.epoch);
+	EXPECT_EQ(got.index, move.index);
+	EXPECT_EQ(got.read, 0);
+	EXPECT_EQ(got.rkey, move.rkey);
+	EXPECT_EQ(got.len, move.len);
+	EXPECT_EQ(got.addr, move.addr);
+}
+
+TEST(wire_moves_parse)
+{
+	static const struct {
+		u16 type;
+		u32 len;
+		struct dms_move move;
+		enum dms_rule want;
+	} rows[] = {
+		{ DMS_MSG_PACKET, 100, { .epoch = 1 }, DMS_RULE_NONE },
+		{ DMS_MSG_PACKET, 100, { .read = 1 }, DMS_RULE_FLAGS },
+		{ DMS_MSG_PACKET, 100, { .rkey = 1 }, DMS_RULE_FLAGS },
+		{ DMS_MSG_PACKET, 100, { .len = 76 }, DMS_RULE_FLAGS },
+		{ DMS_MSG_PACKET, 100, { .addr = 1 }, DMS_RULE_FLAGS },
+		{ DMS_MSG_READ, 24, { .read = 0xffff, .rkey = ~0U, .len = ~0U, .addr = ~0ULL },
+		  DMS_RULE_NONE },
+		{ DMS_MSG_READ, 24, { .rkey = 1 }, DMS_RULE_LENGTH },
+		{ DMS_MSG_DATA, 34, { .read = 3, .len = 10, .addr = 5 }, DMS_RULE_NONE },
+		{ DMS_MSG_DATA, 34, { .len = 9 }, DMS_RULE_LENGTH },
+		{ DMS_MSG_DATA, 34, { .len = 11 }, DMS_RULE_LENGTH },
+		{ DMS_MSG_DATA, 34, { .len = 10, .rkey = 1 }, DMS_RULE_FLAGS },
+		{ DMS_MSG_WRITE, 34, { .len = 10, .rkey = 7, .addr = 5 }, DMS_RULE_NONE },
+		{ DMS_MSG_WRITE, 34, { .len = 11 }, DMS_RULE_LENGTH },
+		{ DMS_MSG_WRITE, 34, { .len = 10, .read = 1 }, DMS_RULE_FLAGS },
+	};
+	struct dms_move got;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		test_row(i);
+		dms_wire_move_put(msg_buf, rows[i].type, &rows[i].move, rows[i].len - 24);
+		EXPECT_EQ(dms_wire_move_parse(msg_buf + MSG, rows[i].type, rows[i].len, &got),
+			  rows[i].want);
+		msg_buf[MSG + 5] = 1;
+		EXPECT_EQ(dms_wire_move_parse(msg_buf + MSG, rows[i].type, rows[i].len, &got),
+			  DMS_RULE_FLAGS);
 	}
 }
 
@@ -553,5 +631,7 @@ TESTSET(dms_core_wire_msg,
 	CASE(wire_hello_ranges),
 	CASE(wire_short_messages),
 	CASE(wire_path_words),
+	CASE(wire_moves_put),
+	CASE(wire_moves_parse),
 	CASE(wire_cm_data),
 	CASE(wire_versions));
