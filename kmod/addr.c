@@ -256,3 +256,25 @@ bool dms_addr_allowed(const struct sockaddr_storage *ss)
 	spin_unlock(&allow_lock);
 	return ok;
 }
+
+/**
+ * dms_addr_plain() - IPv4 addresses as such, which rdma_cm wants
+ * @to: out
+ * @from: normalised
+ */
+void dms_addr_plain(struct sockaddr_storage *to, const struct sockaddr_storage *from)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)from;
+
+	*to = *from;
+	if (from->ss_family == AF_INET6 && ipv6_addr_v4mapped(&in6->sin6_addr)) {
+		struct sockaddr_in in = {
+			.sin_family = AF_INET,
+			.sin_port = in6->sin6_port,
+			.sin_addr.s_addr = in6->sin6_addr.s6_addr32[3],
+		};
+
+		memset(to, 0, sizeof(*to));
+		memcpy(to, &in, sizeof(in));
+	}
+}

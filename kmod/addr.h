@@ -17,5 +17,6 @@ int dms_addr_len(const struct sockaddr_storage *ss);
 void dms_addr_to_wire(const struct sockaddr_storage *ss, u8 wire[16]);
 void dms_addr_from_wire(struct sockaddr_storage *ss, const u8 wire[16], u32 scope_id);
 bool dms_addr_allowed(const struct sockaddr_storage *ss);
+void dms_addr_plain(struct sockaddr_storage *to, const struct sockaddr_storage *from);
 
 #endif /* DMS_ADDR_H */

@@ -23,15 +23,15 @@
 
 #include "cm.h"
 
+#include <linux/in.h>
 #include <linux/in6.h>
-#include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/dmastream.h>
-#include <net/ipv6.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
 
+#include "addr.h"
 #include "core/wire.h"
 #include "fault.h"
 #include "ibdev.h"
@@ -114,8 +114,12 @@ static void dms_cm_failed(struct dms_path *path, int err)
 /* setup_lock held, not dead: the fence cancels it */
 static void dms_cm_start_limit(struct dms_rdma *tp)
 {
-	queue_delayed_work(dms_rdma_wq, &tp->limit_work,
-			   msecs_to_jiffies(max(READ_ONCE(dms_param_handshake_ms), 100U)));
+	u32 ms = max(READ_ONCE(dms_param_handshake_ms), 100U);
+
+	/* there is another way, which is to be found within the session's own limit */
+	if (tp->path->session->tcp)
+		ms /= 4;
+	queue_delayed_work(dms_rdma_wq, &tp->limit_work, msecs_to_jiffies(ms));
 }
 
 /* The default ACK timeout is not the same in all kernels, and can be seconds. */
@@ -370,24 +374,6 @@ static int dms_cm_path_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 	return 0;
 }
 
-/* rdma_cm wants IPv4 addresses as such */
-static void dms_cm_addr(struct sockaddr_storage *to, const struct sockaddr_storage *from)
-{
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)from;
-
-	*to = *from;
-	if (from->ss_family == AF_INET6 && ipv6_addr_v4mapped(&in6->sin6_addr)) {
-		struct sockaddr_in in = {
-			.sin_family = AF_INET,
-			.sin_port = in6->sin6_port,
-			.sin_addr.s_addr = in6->sin6_addr.s6_addr32[3],
-		};
-
-		memset(to, 0, sizeof(*to));
-		memcpy(to, &in, sizeof(in));
-	}
-}
-
 /* setup_lock held, not dead */
 static int dms_cm_resolve(struct dms_rdma *tp, const struct sockaddr_storage *src,
 			  const struct sockaddr_storage *dst)
@@ -395,9 +381,9 @@ static int dms_cm_resolve(struct dms_rdma *tp, const struct sockaddr_storage *sr
 	struct sockaddr_storage from = {}, to;
 	struct rdma_cm_id *id;
 
-	dms_cm_addr(&to, dst);
+	dms_addr_plain(&to, dst);
 	if (src) {
-		dms_cm_addr(&from, src);
+		dms_addr_plain(&from, src);
 		/* in both families the port is at the same place */
 		((struct sockaddr_in *)&from)->sin_port = 0;
 	}
@@ -460,6 +446,15 @@ static void dms_cm_refuse(struct rdma_cm_id *id, u32 reason, u32 detail)
 	dms_stat_refused(reason);
 	pr_notice_ratelimited("refused a queue pair of %pISpc: reason %u, detail %u\n",
 			      &id->route.addr.dst_addr, reason, detail);
+	rdma_reject(id, buf, len, IB_CM_REJ_CONSUMER_DEFINED);
+}
+
+/* Heard, and the way back is to be tried, too. */
+static void dms_cm_answer_probe(struct rdma_cm_id *id)
+{
+	u8 buf[DMS_CM_REFUSE_BYTES];
+	u32 len = dms_wire_refuse_put(buf, 0, 0, dms_boot_nonce);
+
 	rdma_reject(id, buf, len, IB_CM_REJ_CONSUMER_DEFINED);
 }
 
@@ -641,6 +636,10 @@ static int dms_cm_on_request(struct dms_cm_listener *l, struct rdma_cm_id *id,
 		dms_cm_refuse(id, rule == DMS_RULE_TYPE ? DMASTREAM_REFUSED_VERSION :
 			      DMASTREAM_REFUSED_MALFORMED, rule);
 		return -EPROTO;
+	}
+	if (cm.index == DMS_CM_PROBE) {
+		dms_cm_answer_probe(id);
+		return -ECONNREFUSED;
 	}
 	reason = dms_fault_refuses(DMS_FAULT_REFUSE_CONNECTS, &id->route.addr.dst_addr);
 	if (reason) {

@@ -33,4 +33,8 @@ int dms_cm_dial(struct dms_path *path, const struct sockaddr_storage *src,
 int dms_cm_init(void);
 void dms_cm_exit(void);
 
+/* cm_probe.c */
+int dms_cm_probe(struct dms_path *path, const struct sockaddr_storage *src,
+		 const struct sockaddr_storage *dst);
+
 #endif /* DMS_CM_H */

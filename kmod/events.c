@@ -51,7 +51,6 @@ struct dms_event {
 	u32			role;
 	struct sockaddr_storage	peer;
 	u32			path;		/* 0: of the session as a whole */
-	u32			from;		/* path before; 0: none */
 	u8			lane;
 	u8			index;
 	const char		*transport;
@@ -132,24 +131,21 @@ static void event_session(struct dms_session *s, u32 kind, u32 err_class, u32 er
 	event_note(s->node, e);
 }
 
-static void event_path(struct dms_path *path, u32 kind, const struct dms_path *from,
-		       const struct dms_path *failed, u32 streams)
+static void event_path(struct dms_path *path, u32 kind, u32 err_class, u32 err_detail,
+		       u32 streams)
 {
 	struct dms_event *e = event_new(path->session, kind);
 
 	if (e) {
 		e->path = path->id;
-		e->from = from ? from->id : 0;
 		e->lane = path->lane;
 		e->index = path->index;
 		e->transport = path->ops->name;
 		/* the memory of the device stays as long as that of the ibdev */
 		if (path->ibdev)
-			strscpy(e->device, dev_name(&path->ibdev->dev->dev), sizeof(e->device));
-		if (failed) {
-			e->err_class = READ_ONCE(failed->err_class);
-			e->err_detail = READ_ONCE(failed->err_detail);
-		}
+			strscpy(e->device, dms_ibdev_name(path->ibdev), sizeof(e->device));
+		e->err_class = err_class;
+		e->err_detail = err_detail;
 		e->streams = streams;
 	}
 	event_note(path->session->node, e);
@@ -186,6 +182,18 @@ void dms_event_session_moved(struct dms_session *s, enum dms_session_state from,
 		event_session(s, DMASTREAM_EVENT_SESSION_DOWN, s->kill_class, s->kill_detail);
 }
 
+/* Up again, by another way than before; path->lock is held. */
+static void event_path_switched(struct dms_path *path, u32 streams)
+{
+	if (path->carriers < 2 || path->ops->tcp == path->was_tcp)
+		return;
+	if (path->ops->tcp)
+		event_path(path, DMASTREAM_EVENT_FAILOVER, path->last_class, path->last_detail,
+			   streams);
+	else
+		event_path(path, DMASTREAM_EVENT_PATH_BACK, DMASTREAM_ERR_NONE, 0, streams);
+}
+
 /**
  * dms_event_path_moved() - a path changed its state
  * @path: path->lock is held
@@ -197,14 +205,20 @@ void dms_event_session_moved(struct dms_session *s, enum dms_session_state from,
 void dms_event_path_moved(struct dms_path *path, enum dms_path_state from,
 			  enum dms_path_state to)
 {
+	u32 streams;
+
 	if (to != DMS_PATH_UP && from != DMS_PATH_UP)
 		return;
 	if (!event_wanted(path->session))
 		return;
-	if (to == DMS_PATH_UP)
-		event_path(path, DMASTREAM_EVENT_PATH_UP, NULL, NULL, path_streams(path));
-	else
-		event_path(path, DMASTREAM_EVENT_PATH_DOWN, NULL, path, path_streams(path));
+	streams = path_streams(path);
+	if (to != DMS_PATH_UP) {
+		event_path(path, DMASTREAM_EVENT_PATH_DOWN, READ_ONCE(path->err_class),
+			   READ_ONCE(path->err_detail), streams);
+		return;
+	}
+	event_path(path, DMASTREAM_EVENT_PATH_UP, DMASTREAM_ERR_NONE, 0, streams);
+	event_path_switched(path, streams);
 }
 
 /**
@@ -214,29 +228,6 @@ void dms_event_path_moved(struct dms_path *path, enum dms_path_state from,
 void dms_event_peer_lost(struct dms_session *s)
 {
 	event_session(s, DMASTREAM_EVENT_PEER_LOST, DMASTREAM_ERR_SESSION, ETIMEDOUT);
-}
-
-/**
- * dms_event_failover() - streams went from one path to another
- * @from: failed, which says why; its memory is held by the caller
- * @to: of the same session
- * @streams: how many
- */
-void dms_event_failover(struct dms_path *from, struct dms_path *to, u32 streams)
-{
-	if (event_wanted(to->session))
-		event_path(to, DMASTREAM_EVENT_FAILOVER, from, from, streams);
-}
-
-/**
- * dms_event_path_back() - a path is used again
- * @path: up
- * @streams: how many came back to it
- */
-void dms_event_path_back(struct dms_path *path, u32 streams)
-{
-	if (event_wanted(path->session))
-		event_path(path, DMASTREAM_EVENT_PATH_BACK, NULL, NULL, streams);
 }
 
 static int event_put_path(struct sk_buff *skb, const struct dms_event *e)
@@ -250,7 +241,7 @@ static int event_put_path(struct sk_buff *skb, const struct dms_event *e)
 		return -EMSGSIZE;
 	if (e->device[0] && nla_put_string(skb, DMASTREAM_EVENT_DEVICE, e->device))
 		return -EMSGSIZE;
-	return e->from ? nla_put_u32(skb, DMASTREAM_EVENT_FROM_PATH, e->from) : 0;
+	return 0;
 }
 
 static int event_put(struct sk_buff *skb, const struct dms_event *e)

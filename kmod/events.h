@@ -24,11 +24,6 @@ void dms_event_path_moved(struct dms_path *path, enum dms_path_state from,
 /* The session is given up for silence; its end is an event too, and comes after. */
 void dms_event_peer_lost(struct dms_session *s);
 
-/* For recovery.  So many streams went from a path that failed to another. */
-void dms_event_failover(struct dms_path *from, struct dms_path *to, u32 streams);
-/* So many streams use a path again, which had failed or is made anew. */
-void dms_event_path_back(struct dms_path *path, u32 streams);
-
 /* Process context, may sleep. */
 void dms_events_start(void);		/* the family is registered */
 void dms_events_stop(void);		/* it goes: nothing is sent afterwards */

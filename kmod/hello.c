@@ -87,6 +87,10 @@ static bool dms_param_resume = true;
 module_param_named(resume, dms_param_resume, bool, 0644);
 MODULE_PARM_DESC(resume, "streams of a new session go on with another queue pair when theirs fails, if the peer wants that too; else they end (default Y)");
 
+static bool dms_param_tcp = true;
+module_param_named(tcp, dms_param_tcp, bool, 0644);
+MODULE_PARM_DESC(tcp, "streams of a new session go over its TCP connection while RDMA does not work, or where there is none, if the peer wants that too (default Y)");
+
 /* READs that we serve at once, per queue pair; the device may want fewer, which its CM says. */
 #define DMS_READS_DEFAULT	16
 /* A packet has room for a full eager message and for the headers of many small ones. */
@@ -105,8 +109,11 @@ static void hello_fill(struct dms_session *s)
 	h->version_max = DMS_WIRE_VERSION_MAX;
 	h->epoch = 1;
 	h->features = DMS_FEATURE_DEPTH | DMS_FEATURE_PUSH;
-	if (READ_ONCE(dms_param_resume))
+	if (READ_ONCE(dms_param_resume)) {
 		h->features |= DMS_FEATURE_RESUME;
+		if (READ_ONCE(dms_param_tcp))
+			h->features |= DMS_FEATURE_TCP;
+	}
 	memcpy(h->nonce, s->node->nonce, sizeof(h->nonce));
 	h->eager_max = clamp_t(u32, READ_ONCE(dms_param_eager_max), DMS_EAGER_FLOOR,
 			       DMS_EAGER_CEIL);
@@ -147,6 +154,7 @@ static void hello_agree(struct dms_session *s)
 	s->eager_max = min(s->mine.eager_max, s->theirs.eager_max);
 	s->slot_bytes = min(s->mine.slot_bytes, s->theirs.slot_bytes);
 	s->resumes = s->mine.features & s->theirs.features & DMS_FEATURE_RESUME;
+	s->tcp = s->resumes && s->mine.features & s->theirs.features & DMS_FEATURE_TCP;
 	/* ours is in bounds, and so is the lower one */
 	s->nr_latency = min(s->mine.qps_latency, s->theirs.qps_latency);
 	s->nr_paths = min(s->mine.qps, s->theirs.qps) + s->nr_latency;
@@ -343,13 +351,13 @@ static void hello_dial_paths(struct dms_session *s)
 			return;
 		}
 		err = dms_cm_dial(path, &src, &dst);
-		if (err) {
+		if (err && !s->tcp) {
 			pr_warn_ratelimited("session %u: no RDMA path from %pISc to %pISpc (error %d); has the interface of that address an RDMA device?\n",
 					    s->num, &src, &dst, err);
 			dms_path_kill(path, DMASTREAM_ERR_DEVICE, -err);
 		}
 		dms_path_put(path);	/* of dms_path_create() */
-		if (err)
+		if (err && !s->tcp)
 			return;
 	}
 }

@@ -51,6 +51,8 @@ static DEFINE_MUTEX(dms_ibdevs_lock);
 static LIST_HEAD(dms_ibdevs);
 static DECLARE_BITMAP(dms_indices, DMS_IBDEVS_MAX);
 
+static struct dms_ibdev *dms_tcp_dev;
+
 static struct ib_client dms_ib_client;
 
 /* Why the device is of no use to us, or NULL. */
@@ -83,7 +85,8 @@ static void dms_ibdev_release(struct kref *ref)
 {
 	struct dms_ibdev *d = container_of(ref, struct dms_ibdev, ref);
 
-	put_device(&d->dev->dev);	/* got in dms_ibdev_alloc() */
+	if (d->dev)
+		put_device(&d->dev->dev);	/* got in dms_ibdev_alloc() */
 	kfree(d);
 }
 
@@ -197,23 +200,38 @@ void dms_ibdev_del_path(struct dms_ibdev *d, struct dms_rdma *tp)
 		complete(&d->no_paths);
 }
 
-static struct dms_ibdev *dms_ibdev_alloc(struct ib_device *dev)
+static u32 dms_ibdev_reads_param(void)
 {
-	const struct ib_device_attr *a = &dev->attrs;
-	u32 reads = clamp(dms_param_reads_per_path, 1U, 255U);	/* a byte in rdma_cm */
-	struct dms_ibdev *d;
+	return clamp(READ_ONCE(dms_param_reads_per_path), 1U, 255U);	/* a byte in rdma_cm */
+}
 
-	d = kzalloc(sizeof(*d), GFP_KERNEL);
-	if (!d)
-		return NULL;
-	kref_init(&d->ref);		/* put in dms_ibdev_remove() */
-	get_device(&dev->dev);		/* put in dms_ibdev_release() */
-	d->dev = dev;
+static void dms_ibdev_limits(struct dms_ibdev *d, const struct ib_device_attr *a)
+{
 	d->max_send_sge = min_t(u32, a->max_send_sge, DMS_TX_SGES);
 	d->max_read_sge = clamp_t(u32, a->max_sge_rd, 1, d->max_send_sge);
-	d->max_reads = min3((u32)a->max_qp_rd_atom, (u32)a->max_qp_init_rd_atom, reads);
+	d->max_reads = min3((u32)a->max_qp_rd_atom, (u32)a->max_qp_init_rd_atom,
+			    dms_ibdev_reads_param());
 	d->max_reads = min_t(u32, d->max_reads, DMS_READS_CEIL);
 	d->mr_pages = a->max_fast_reg_page_list_len;
+}
+
+/* @dev: NULL: what TCP has instead */
+static struct dms_ibdev *dms_ibdev_alloc(struct ib_device *dev)
+{
+	struct dms_ibdev *d = kzalloc(sizeof(*d), GFP_KERNEL);
+
+	if (!d)
+		return NULL;
+	kref_init(&d->ref);		/* put in dms_ibdev_remove() or dms_ibdev_exit() */
+	if (dev) {
+		get_device(&dev->dev);		/* put in dms_ibdev_release() */
+		d->dev = dev;
+		dms_ibdev_limits(d, &dev->attrs);
+	} else {
+		d->max_send_sge = DMS_TX_SGES;
+		d->max_read_sge = DMS_TX_SGES;
+		d->max_reads = dms_ibdev_reads_param();
+	}
 	mutex_init(&d->maps_lock);
 	INIT_LIST_HEAD(&d->maps);
 	spin_lock_init(&d->paths_lock);
@@ -329,6 +347,34 @@ static struct ib_client dms_ib_client = {
 };
 
 /**
+ * dms_ibdev_tcp() - what a path over TCP has in place of a device
+ *
+ * Context: any.
+ * Return: always the same one, with a reference.
+ */
+struct dms_ibdev *dms_ibdev_tcp(void)
+{
+	kref_get(&dms_tcp_dev->ref);
+	return dms_tcp_dev;
+}
+
+/**
+ * dms_ibdev_name() - a device, for people
+ * @d: the device; the name stays as long as it
+ */
+const char *dms_ibdev_name(const struct dms_ibdev *d)
+{
+	return d->dev ? dev_name(&d->dev->dev) : "tcp";
+}
+
+static void dms_ibdev_end_tcp(void)
+{
+	dms_recv_exit(dms_tcp_dev);
+	dms_pool_unmap_ibdev(dms_tcp_dev);
+	dms_ibdev_put(dms_tcp_dev);
+}
+
+/**
  * dms_ibdev_init() - begin to use RDMA devices, those that are there and later ones
  *
  * Context: process, module load.
@@ -338,12 +384,19 @@ int dms_ibdev_init(void)
 {
 	int ret;
 
+	dms_tcp_dev = dms_ibdev_alloc(NULL);
+	if (!dms_tcp_dev)
+		return -ENOMEM;
+	__set_bit(0, dms_indices);	/* dms_tcp_dev->index; nobody else looks yet */
 	ret = dms_cm_init();
 	if (ret)
-		return ret;
+		goto end_tcp;
 	ret = ib_register_client(&dms_ib_client);
-	if (ret)
-		dms_cm_exit();
+	if (!ret)
+		return 0;
+	dms_cm_exit();
+end_tcp:
+	dms_ibdev_end_tcp();
 	return ret;
 }
 
@@ -356,4 +409,5 @@ void dms_ibdev_exit(void)
 {
 	ib_unregister_client(&dms_ib_client);
 	dms_cm_exit();
+	dms_ibdev_end_tcp();
 }

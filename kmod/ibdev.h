@@ -25,7 +25,7 @@ struct dms_rdma;
 
 struct dms_ibdev {
 	struct kref		ref;
-	struct ib_device	*dev;		/* its memory stays as long as we do */
+	struct ib_device	*dev;		/* its memory stays as long as we do; NULL: TCP's */
 	struct list_head	node;
 	u32			index;		/* in pool->maps; below DMS_IBDEVS_MAX */
 	bool			going;		/* set under both locks below */
@@ -63,6 +63,12 @@ void dms_ibdev_exit(void);
 /* With a reference; NULL when it is unknown, refused or going. */
 struct dms_ibdev *dms_ibdev_get(struct ib_device *dev);
 void dms_ibdev_put(struct dms_ibdev *d);
+/*
+ * What a path over TCP has in place of a device, with a reference: pools are mapped on
+ * it at the addresses that the CPU has, and it has an incast budget.  Never going.
+ */
+struct dms_ibdev *dms_ibdev_tcp(void);
+const char *dms_ibdev_name(const struct dms_ibdev *d);
 
 /* ---- what transport_rdma.c calls ---- */
 

@@ -284,6 +284,8 @@ static int dms_put_path_rdma(struct sk_buff *skb, const struct dms_path *path)
 	const struct dms_rdma *tp = path->priv;
 	const struct ib_qp *qp;
 
+	if (path->ops->tcp && tp)
+		return nla_put_string(skb, DMASTREAM_PATH_DEVICE, dms_ibdev_name(path->ibdev));
 	if (path->ops != &dms_rdma_ops || !tp || tp->dead)
 		return 0;
 	qp = READ_ONCE(tp->qp);

@@ -13,6 +13,7 @@
 #include "ibdev.h"
 #include "incast.h"
 #include "mux.h"
+#include "pool.h"
 #include "proto.h"
 #include "recv.h"
 #include "req.h"
@@ -263,6 +264,42 @@ int dms_path_alloc(struct dms_path *path)
 	return 0;
 }
 
+/**
+ * dms_path_map_pool() - struct dms_transport_ops map_pool, of all transports
+ * @path: any state
+ * @pool: of which the caller has a reference or a transfer
+ *
+ * May come while the path ends, and its device goes: the count makes removal
+ * wait until the pool is mapped, so that it finds it to unmap.
+ *
+ * Context: process, may sleep.
+ * Return: 0, or as dms_pool_map(); -ENOTCONN: there is no device any more.
+ */
+int dms_path_map_pool(struct dms_path *path, struct dms_pool *pool)
+{
+	struct dms_ibdev *d;
+	int ret;
+
+	spin_lock(&path->lock);
+	d = path->ibdev;
+	if (!d) {
+		spin_unlock(&path->lock);
+		/*
+		 * Between two carriers: whoever makes the next one maps it, dms_path_back().
+		 * Or at the end, which the stream knows.
+		 */
+		return path->resumes ? 0 : -ENOTCONN;
+	}
+	if (!dms_ibdev_hold(d))
+		d = NULL;
+	spin_unlock(&path->lock);
+	if (!d)
+		return -ENOTCONN;
+	ret = dms_pool_map(pool, d);
+	dms_ibdev_unhold(d);
+	return ret;
+}
+
 static bool path_move_locked(struct dms_path *path, enum dms_path_state from,
 			     enum dms_path_state to)
 {
@@ -334,8 +371,8 @@ void dms_path_kill(struct dms_path *path, u32 err_class, u32 err_detail)
 		return;
 	path->err_detail = err_detail;
 	/* not those that end with their session, which counts why */
-	if (err_class == DMASTREAM_ERR_PATH || err_class == DMASTREAM_ERR_PROTOCOL ||
-	    err_class == DMASTREAM_ERR_DEVICE)
+	if ((err_class == DMASTREAM_ERR_PATH && err_detail != DMS_PATH_DETAIL_BETTER) ||
+	    err_class == DMASTREAM_ERR_PROTOCOL || err_class == DMASTREAM_ERR_DEVICE)
 		dms_stat_inc(DMS_STAT_PATHS_FAILED);
 	/* Uses the reference of the path's life. */
 	queue_work(dms_wq, &path->kill_work);
@@ -479,6 +516,8 @@ static void path_kill_work(struct work_struct *work)
 	struct dms_path *path = container_of(work, struct dms_path, kill_work);
 	bool again;
 
+	if (dms_session_kill_late(path->session, path))
+		return;
 	spin_lock(&path->lock);
 	path_move_locked(path, path->state, DMS_PATH_DYING);
 	spin_unlock(&path->lock);
@@ -509,6 +548,7 @@ static void path_kill_work(struct work_struct *work)
  * dms_path_stuck() - does the transport still carry anything?
  * @path: any state
  * @limit: jiffies
+ * @next: when to look again, in jiffies: made less while something is out
  *
  * A queue pair tells of its failure by an error completion, and some do not: the
  * packets of rxe can be lost so that it neither repeats a READ nor gives it up,
@@ -520,7 +560,7 @@ static void path_kill_work(struct work_struct *work)
  * Context: process; session->lock may be held.
  * Return: true when something was posted, and nothing has completed for so long.
  */
-bool dms_path_stuck(struct dms_path *path, unsigned long limit)
+bool dms_path_stuck(struct dms_path *path, unsigned long limit, unsigned long *next)
 {
 	bool stuck = false;
 
@@ -529,6 +569,7 @@ bool dms_path_stuck(struct dms_path *path, unsigned long limit)
 		goto out;
 	if (dms_path_awaits(path)) {
 		stuck = time_after(jiffies, path->moved + limit);
+		*next = min(*next, limit / 4 + 1);
 	} else if (path->signal.quiet) {
 		path->sweep = true;
 		dms_path_kick(path);

@@ -31,6 +31,7 @@
 #include "core/signal.h"
 #include "core/window.h"
 #include "core/wire.h"
+#include "stats.h"
 #include "transport.h"
 
 struct dms_session;
@@ -67,7 +68,11 @@ struct dms_path {
 	u32				fails;		/* carriers in a row that were no good; kill_work */
 	u32				futile;		/* of them those that were up, and delivered nothing */
 	u64				progress;	/* likewise */
+	u32				tcp_fails;	/* attempts in a row to go over TCP; kill_work */
+	u32				probes;		/* in a row that RDMA did not answer; session->lock */
+	bool				found;		/* it did: the next carrier is a queue pair; session->lock */
 	bool				was_up;		/* the carrier; path->lock */
+	bool				was_tcp;	/* the last one; changed between carriers */
 	/* somebody may give it a carrier; session->lock and path->lock to set it, path->lock */
 	bool				taken;
 	u32				last_class;	/* of the last carrier */
@@ -170,6 +175,8 @@ struct dms_path {
 
 /* Detail of DMASTREAM_ERR_PATH: the other side's carrier has failed. */
 #define DMS_PATH_DETAIL_PEER	(RDMA_CM_EVENT_DISCONNECTED + 256)
+/* And: it is left for a better one. */
+#define DMS_PATH_DETAIL_BETTER	512
 /* And: no new one could be made; the errno is added. */
 #define DMS_PATH_DETAIL_ERRNO	1024
 
@@ -196,6 +203,7 @@ bool dms_path_move(struct dms_path *path, enum dms_path_state from,
  * are set).  The transport then fills in buf_dma and mr.
  */
 int dms_path_alloc(struct dms_path *path);
+int dms_path_map_pool(struct dms_path *path, struct dms_pool *pool);
 void dms_path_free(struct dms_path *path);
 /* path_pulls.c */
 void dms_path_init_pulls(struct dms_path *path);
@@ -225,6 +233,17 @@ static inline bool dms_path_resuming(const struct dms_path *path)
 	return path->carriers > 1 && READ_ONCE(path->ended_carrier) != path->carriers;
 }
 
+/* Payload that a carrier has moved without the processes' CPUs; n bytes. */
+static inline void dms_path_stat_rx(const struct dms_path *path, u64 n)
+{
+	dms_stat_add(path->ops->tcp ? DMS_STAT_TCP_RX_BYTES : DMS_STAT_RDMA_RX_BYTES, n);
+}
+
+static inline void dms_path_stat_tx(const struct dms_path *path, u64 n)
+{
+	dms_stat_add(path->ops->tcp ? DMS_STAT_TCP_TX_BYTES : DMS_STAT_RDMA_TX_BYTES, n);
+}
+
 /* CONNECTING -> UP; tells the session. */
 void dms_path_up(struct dms_path *path);
 /* Is something out that will be told of?  path->lock held. */
@@ -241,7 +260,7 @@ static inline void dms_path_posts(struct dms_path *path)
 }
 
 /* UP, and nothing of what is out has completed for @limit jiffies.  Process context. */
-bool dms_path_stuck(struct dms_path *path, unsigned long limit);
+bool dms_path_stuck(struct dms_path *path, unsigned long limit, unsigned long *next);
 /* Any state -> DYING, once; later calls do nothing.  Any context but hard interrupt. */
 void dms_path_kill(struct dms_path *path, u32 err_class, u32 err_detail);
 

@@ -145,6 +145,11 @@ static void path_judge(struct dms_path *path, const struct path_rest *rest)
 				     time_after(jiffies, path->back_at + DMS_PATH_GOOD));
 
 	path->progress = rest->progress;
+	if (path->ops->tcp) {
+		/* says nothing of queue pairs */
+		path->tcp_fails = path->was_up ? 0 : path->tcp_fails + 1;
+		return;
+	}
 	path->fails = good ? 0 : path->fails + 1;
 	if (good)
 		path->futile = 0;
@@ -172,6 +177,7 @@ void dms_path_rest(struct dms_path *path)
 	path_judge(path, &rest);
 	path->resumes_owed = rest.owed;
 	spin_unlock(&path->lock);
+	path->was_tcp = path->ops->tcp;
 	path->ops->free(path);
 	dms_path_free_carrier(path);
 	spin_lock(&path->lock);

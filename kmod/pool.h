@@ -31,7 +31,8 @@ struct dms_ibdev;
 struct ib_sge;
 struct file;
 
-#define DMS_IBDEVS_MAX	32
+/* and one place for TCP, dms_ibdev_tcp() */
+#define DMS_IBDEVS_MAX	33
 
 /* DMA addresses of a pool on one device, one per chunk. */
 struct dms_pool_map {

@@ -19,31 +19,47 @@
 #include "ibdev.h"
 #include "pool.h"
 
+/*
+ * A chunk on a device; without one, TCP's, the address is the CPU's, as with the devices
+ * that are drivers alone (ib_uses_virt_dma()).
+ */
+static int chunk_map(struct dms_ibdev *d, struct page *page, u64 len, u64 *dma)
+{
+	if (!d->dev) {
+		*dma = (uintptr_t)page_address(page);
+		return *dma ? 0 : -EIO;
+	}
+	*dma = ib_dma_map_page(d->dev, page, 0, len, DMA_BIDIRECTIONAL);
+	return ib_dma_mapping_error(d->dev, *dma) ? -EIO : 0;
+}
+
+static void chunk_unmap(struct dms_ibdev *d, u64 dma, u64 len)
+{
+	if (d->dev)
+		ib_dma_unmap_page(d->dev, dma, len, DMA_BIDIRECTIONAL);
+}
+
 /* The first @n chunks; map_lock is held. */
 static void pool_dma_unmap(struct dms_pool *pool, struct dms_pool_map *map, u32 n)
 {
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		ib_dma_unmap_page(map->ibdev->dev, map->dma[i],
-				  dms_pool_chunk_len(pool, i), DMA_BIDIRECTIONAL);
+		chunk_unmap(map->ibdev, map->dma[i], dms_pool_chunk_len(pool, i));
 		cond_resched();
 	}
 }
 
 static int pool_dma_map(struct dms_pool *pool, struct dms_pool_map *map)
 {
-	struct ib_device *dev = map->ibdev->dev;
 	u32 i;
 
 	for (i = 0; i < pool->nr_chunks; i++) {
-		map->dma[i] = ib_dma_map_page(dev, pool->chunk[i], 0,
-					      dms_pool_chunk_len(pool, i),
-					      DMA_BIDIRECTIONAL);
-		if (ib_dma_mapping_error(dev, map->dma[i])) {
+		if (chunk_map(map->ibdev, pool->chunk[i], dms_pool_chunk_len(pool, i),
+			      &map->dma[i])) {
 			/* swiotlb, for one, takes no chunk above 256 KiB */
 			pr_warn_ratelimited("dmastream: %s cannot map %llu bytes at once for DMA (bounce buffers or a full IOMMU); pool %u cannot be used on it\n",
-					    dev_name(&dev->dev),
+					    dms_ibdev_name(map->ibdev),
 					    dms_pool_chunk_len(pool, i), pool->id);
 			pool_dma_unmap(pool, map, i);
 			return -EIO;
@@ -291,6 +307,8 @@ void dms_pool_sync_for_cpu(struct dms_pool *pool, struct dms_ibdev *ibdev, u64 o
 	struct dms_pool_map *map = pool_map_of(pool, ibdev);
 	u32 chunk, at, n;
 
+	if (!ibdev->dev)
+		return;
 	for (; map && len; off += n, len -= n) {
 		n = pool_piece(pool, off, len, &chunk, &at);
 		ib_dma_sync_single_for_cpu(ibdev->dev, map->dma[chunk] + at, n,
@@ -312,6 +330,8 @@ void dms_pool_sync_for_device(struct dms_pool *pool, struct dms_ibdev *ibdev, u6
 	struct dms_pool_map *map = pool_map_of(pool, ibdev);
 	u32 chunk, at, n;
 
+	if (!ibdev->dev)
+		return;
 	for (; map && len; off += n, len -= n) {
 		n = pool_piece(pool, off, len, &chunk, &at);
 		ib_dma_sync_single_for_device(ibdev->dev, map->dma[chunk] + at, n,

@@ -228,7 +228,7 @@ int dms_recv_join(struct dms_path *path)
 	if (ret != -ENOSPC)
 		return ret;
 	pr_warn_ratelimited("%s has no room for one more queue pair of %u receives: those of others take %llu of %llu KiB; raise the parameter recv_budget_kib, or lower slots_floor or eager_max\n",
-			    dev_name(&path->ibdev->dev->dev), path->my_slots,
+			    dms_ibdev_name(path->ibdev), path->my_slots,
 			    (u64)floors << (PAGE_SHIFT - 10),
 			    (u64)path->ibdev->recv.budget << (PAGE_SHIFT - 10));
 	return -ENOBUFS;

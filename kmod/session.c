@@ -415,6 +415,8 @@ void dms_session_path_up(struct dms_session *s, struct dms_path *path)
 	    !(s->up_mask & BIT(path->index))) {
 		s->up_mask |= BIT(path->index);
 		s->nr_up++;
+		if (!path->ops->tcp)
+			path->probes = 0;
 		if (s->nr_up == s->nr_paths)
 			set_bit(DMS_SF_READY, &s->flags);
 	}
@@ -563,14 +565,12 @@ static void session_tick_dial(struct dms_session *s, unsigned long *next)
 }
 
 /*
- * A path whose queue pair hangs while the peer lives: twice the limit of the
- * peer's own life, which is to decide first when it is the peer that is lost.
- * The streams of the path, and then the session, end as with any path's failure.
+ * A path whose queue pair hangs while the peer lives fails, see dms_session_path_dead().
  * And what the paths have in stock goes, little by little.
  */
-static void session_tick_paths(struct dms_session *s)
+static void session_tick_paths(struct dms_session *s, unsigned long *next)
 {
-	unsigned long lost = msecs_to_jiffies(READ_ONCE(dms_param_peer_lost_ms));
+	unsigned long lost = msecs_to_jiffies(READ_ONCE(dms_param_peer_lost_ms)), dead;
 	u32 i;
 
 	lockdep_assert_held(&s->lock);
@@ -578,7 +578,8 @@ static void session_tick_paths(struct dms_session *s)
 		if (!s->path[i])
 			continue;
 		dms_path_trim_pulls(s->path[i]);
-		if (lost && dms_path_stuck(s->path[i], 2 * lost))
+		dead = dms_session_path_dead(s, s->path[i]);
+		if (dead && dms_path_stuck(s->path[i], dead, next))
 			dms_path_kill(s->path[i], DMASTREAM_ERR_PATH, IB_WC_RESP_TIMEOUT_ERR);
 		/* a module that is well says RESUME at once, whatever its processes do */
 		if (lost && dms_path_resume_late(s->path[i], 2 * lost))
@@ -610,7 +611,7 @@ static void session_tick_work(struct work_struct *work)
 			dms_session_kill(s, DMASTREAM_ERR_SESSION, ETIMEDOUT);
 			goto out;
 		}
-		session_tick_paths(s);
+		session_tick_paths(s, &next);
 		if (dms_session_tick_down(s))
 			goto out;
 		if (session_tick_idle(s, &next)) {

@@ -50,6 +50,7 @@ enum dms_session_flag {
 struct dms_node;
 struct dms_path;
 struct dms_stream;
+struct dms_tcp_io;
 struct socket;
 
 enum dms_session_role {
@@ -72,6 +73,7 @@ struct dms_session {
 	u32			eager_max;	/* the lower of both */
 	u32			slot_bytes;	/* the lower of both */
 	bool			resumes;	/* DMS_FEATURE_RESUME, both sides */
+	bool			tcp;		/* and DMS_FEATURE_TCP */
 	struct sockaddr_storage	local;		/* of the TCP connection */
 	struct sockaddr_storage	remote;		/* likewise; port: the peer's listening port */
 
@@ -126,6 +128,9 @@ struct dms_session {
 	struct delayed_work	tick_work;	/* keepalive, handshake limit, idle end */
 	struct work_struct	kill_work;
 	struct completion	dead;
+	/* tcp_io.c; made once, and there to the end */
+	struct dms_tcp_io	*tcp_io;
+	u32			tcp_last[DMS_SESSION_PATHS_MAX];	/* epoch of the last TCP carrier of each path */
 	/* the rest of what the socket code needs is session_sock.c's */
 	void			*sockpriv;	/* struct dms_sock */
 };
@@ -180,6 +185,7 @@ int dms_session_attach(struct dms_session *s, struct dms_path *path);
 void dms_session_path_up(struct dms_session *s, struct dms_path *path);
 void dms_session_path_gone(struct dms_session *s, struct dms_path *path);
 /* session_recover.c */
+bool dms_session_kill_late(struct dms_session *s, struct dms_path *path);
 bool dms_session_path_dying(struct dms_session *s, struct dms_path *path);
 void dms_session_path_off(struct dms_session *s, struct dms_path *path);
 void dms_session_redial_work(struct work_struct *work);

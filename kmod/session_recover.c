@@ -18,15 +18,25 @@
 #include "cm.h"
 #include "core/backoff.h"
 #include "hello.h"
+#include "node.h"
 #include "path.h"
 #include "session.h"
 #include "session_impl.h"
 #include "stats.h"
+#include "transport_rdma.h"
+#include "transport_tcp.h"
 #include "wq.h"
 
-static unsigned int dms_param_path_dead_ms = 30000;
+static unsigned int dms_param_path_dead_ms;
 module_param_named(path_dead_ms, dms_param_path_dead_ms, uint, 0644);
-MODULE_PARM_DESC(path_dead_ms, "how long a path may be without a queue pair, while its peer lives, until its session ends, in ms; 0: for ever (default 30000)");
+MODULE_PARM_DESC(path_dead_ms, "a queue pair on which nothing completes for so long, while its peer lives, is given up, and TCP takes over, in ms; 0: a fifth of peer_lost_ms (default 0)");
+
+static unsigned int dms_param_path_lost_ms = 30000;
+module_param_named(path_lost_ms, dms_param_path_lost_ms, uint, 0644);
+MODULE_PARM_DESC(path_lost_ms, "how long a path may have neither a queue pair nor TCP, while its peer lives, until its session ends, in ms; 0: for ever (default 30000)");
+
+/* A fifth of this is as patient as peer_lost_ms, when that is 0: never. */
+#define DMS_PATH_PATIENCE_MS	10000U
 
 static bool path_has_carrier(struct dms_path *path)
 {
@@ -95,42 +105,152 @@ bool dms_session_next_word(struct dms_session *s, struct dms_path_msg *msg)
 
 /* ---- dialling ---- */
 
-/* Both sides are fenced: the next carrier, after a moment when the last ones failed. */
+/*
+ * The next carrier is the session's own connection, which takes a round trip, or a queue
+ * pair: when the last carrier was that connection, and a probe was answered.
+ */
+static bool next_is_tcp(const struct dms_path *path)
+{
+	return path->session->tcp && !path->found;
+}
+
+/* After a moment, when the last ones failed.  session->lock held. */
+static void redial_after(struct dms_path *path, u32 fails)
+{
+	dms_path_get(path);		/* put in dms_session_redial_work(), or by kill_work */
+	/* it may wait for the time of a probe */
+	if (mod_delayed_work(dms_wq, &path->redial_work,
+			     msecs_to_jiffies(dms_backoff_ms(fails, get_random_u32()))))
+		dms_path_put(path);
+}
+
+/* Both sides are fenced: the next carrier. */
 static void session_redial(struct dms_session *s, struct dms_path *path)
 {
 	lockdep_assert_held(&s->lock);
 	if (s->role != DMS_ROLE_DIALLER || !dms_session_alive(s) ||
 	    path->off_epoch != path->epoch || path_has_carrier(path))
 		return;
-	dms_path_get(path);		/* put in dms_session_redial_work(), or by kill_work */
-	if (!queue_delayed_work(dms_wq, &path->redial_work,
-				msecs_to_jiffies(dms_backoff_ms(path->fails,
-								get_random_u32()))))
-		dms_path_put(path);
+	redial_after(path, next_is_tcp(path) ? path->tcp_fails : path->fails);
+}
+
+/* It is taken. */
+static void redial_rdma(struct dms_path *path)
+{
+	struct sockaddr_storage src, dst;
+
+	dms_stat_inc(DMS_STAT_PATH_REDIALS);
+	dms_hello_rdma_addrs(path->session, &src, &dst);
+	dms_cm_dial(path, &src, &dst);	/* kills the path when it fails */
+}
+
+static void tell_tcp(const struct dms_path *path)
+{
+	const struct dms_session *s = path->session;
+
+	pr_notice_ratelimited("session %u: path %u to %pISpc goes over TCP (class %u, detail %u)\n",
+			      s->num, path->id, &s->remote, path->last_class,
+			      path->last_detail);
+}
+
+/*
+ * It is taken.  The peer is told only when the path is up, so that a carrier which came to
+ * nothing is never told of behind the word that says so; and before any packet goes.
+ */
+static void redial_tcp(struct dms_path *path)
+{
+	struct dms_session *s = path->session;
+	bool up;
+
+	if (dms_tcp_attach(path))
+		return;
+	mutex_lock(&s->lock);
+	up = dms_session_alive(s) && dms_path_is_up(path);
+	if (up) {
+		session_say(s, path, DMS_PATH_TCP);
+		redial_after(path, path->fails + path->probes);
+	}
+	mutex_unlock(&s->lock);
+	if (!up)
+		return;
+	dms_tcp_tell(path);
+	tell_tcp(path);
+}
+
+static bool path_is_on_tcp(struct dms_path *path)
+{
+	bool on;
+
+	spin_lock(&path->lock);
+	on = path->state == DMS_PATH_UP && path->ops->tcp;
+	spin_unlock(&path->lock);
+	return on;
+}
+
+/* Does RDMA work again?  Then the path leaves TCP, which costs a round trip or two. */
+static void redial_probe(struct dms_path *path)
+{
+	struct dms_session *s = path->session;
+	struct sockaddr_storage src, dst;
+	bool found;
+
+	dms_stat_inc(DMS_STAT_PATH_PROBES);
+	dms_hello_rdma_addrs(s, &src, &dst);
+	found = !dms_cm_probe(path, &src, &dst);
+	mutex_lock(&s->lock);
+	if (dms_session_alive(s) && path_is_on_tcp(path)) {
+		path->found = found;
+		if (found) {
+			dms_path_kill(path, DMASTREAM_ERR_PATH, DMS_PATH_DETAIL_BETTER);
+		} else {
+			path->probes++;
+			redial_after(path, path->fails + path->probes);
+		}
+	}
+	mutex_unlock(&s->lock);
+}
+
+enum redial { REDIAL_NOT, REDIAL_RDMA, REDIAL_TCP, REDIAL_PROBE };
+
+/* session->lock held */
+static enum redial redial_what(struct dms_session *s, struct dms_path *path)
+{
+	bool tcp = next_is_tcp(path);
+
+	if (!dms_session_alive(s))
+		return REDIAL_NOT;
+	if (path_is_on_tcp(path))
+		return REDIAL_PROBE;
+	if (path->off_epoch != path->epoch || path_has_carrier(path))
+		return REDIAL_NOT;
+	path_take(path, path->epoch + 1);
+	path->found = false;
+	if (!tcp)
+		return REDIAL_RDMA;
+	WRITE_ONCE(s->tcp_last[path->index], path->epoch);
+	return REDIAL_TCP;
 }
 
 /**
- * dms_session_redial_work() - dial the next carrier of a path
+ * dms_session_redial_work() - make the next carrier of a path, or look for a better one
  * @work: path->redial_work
  */
 void dms_session_redial_work(struct work_struct *work)
 {
 	struct dms_path *path = container_of(to_delayed_work(work), struct dms_path, redial_work);
 	struct dms_session *s = path->session;
-	struct sockaddr_storage src, dst;
-	bool dial;
+	enum redial what;
 
 	mutex_lock(&s->lock);
-	dial = dms_session_alive(s) && path->off_epoch == path->epoch && !path_has_carrier(path);
-	if (dial)
-		path_take(path, path->epoch + 1);
+	what = redial_what(s, path);
 	mutex_unlock(&s->lock);
-	if (dial) {
-		dms_stat_inc(DMS_STAT_PATH_REDIALS);
-		dms_hello_rdma_addrs(s, &src, &dst);
-		dms_cm_dial(path, &src, &dst);	/* kills the path when it fails */
-	}
-	dms_path_put(path);		/* of session_redial() */
+	if (what == REDIAL_RDMA)
+		redial_rdma(path);
+	else if (what == REDIAL_TCP)
+		redial_tcp(path);
+	else if (what == REDIAL_PROBE)
+		redial_probe(path);
+	dms_path_put(path);		/* of redial_after() */
 }
 
 /**
@@ -166,14 +286,55 @@ struct dms_path *dms_session_next_carrier(struct dms_session *s, const struct dm
 
 /* ---- what happens to a path ---- */
 
+/* session->lock held */
+static bool path_outlives(const struct dms_session *s, const struct dms_path *path)
+{
+	bool ready = test_bit(DMS_SF_READY, &s->flags);
+
+	switch (path->err_class) {
+	case DMASTREAM_ERR_PATH:
+		return s->tcp || (ready && !dms_path_hopeless(path));
+	case DMASTREAM_ERR_REFUSED:
+		return ready && (s->tcp || !dms_path_hopeless(path));
+	case DMASTREAM_ERR_DEVICE:
+		return s->tcp;
+	default:
+		return false;
+	}
+}
+
+/**
+ * dms_session_kill_late() - is there nothing left of a path that could fail?
+ * @s: session
+ * @path: of it, with err_class set
+ *
+ * Who reports a failure may be late: the path rests already, and the peer has heard OFF.  It
+ * would not understand DOWN of an epoch that is over for both.
+ *
+ * Context: kill_work, no lock held.
+ * Return: true: the kill is forgotten, and another one counts again.
+ */
+bool dms_session_kill_late(struct dms_session *s, struct dms_path *path)
+{
+	bool late;
+
+	/* as in dms_session_path_off(): the session's own end is seen, or kills it after this */
+	mutex_lock(&s->lock);
+	late = dms_session_alive(s) && s->resumes && !path_has_carrier(path);
+	if (late)
+		xchg(&path->err_class, 0);
+	mutex_unlock(&s->lock);
+	return late;
+}
+
 /**
  * dms_session_path_dying() - a path's carrier has failed
  * @s: session
  * @path: of it, DYING
  *
- * The one place that says what the loss of a carrier does to its session: while a session
- * that knows how to resume is on its way up, or what failed is no matter of one carrier
- * (the device has gone, the peer breaks the rules), it ends with it.
+ * The one place that says what the loss of a carrier does to its session.  It ends with it
+ * when what failed is no matter of one carrier (the peer breaks the rules); and, when its
+ * own connection cannot take over, while it is on its way up, and when the device has gone.
  *
  * Context: kill_work, no lock held.
  * Return: true when the path is to wait for another carrier, once it is fenced.
@@ -183,9 +344,7 @@ bool dms_session_path_dying(struct dms_session *s, struct dms_path *path)
 	bool again;
 
 	mutex_lock(&s->lock);
-	again = dms_session_alive(s) && s->resumes && test_bit(DMS_SF_READY, &s->flags) &&
-		(path->err_class == DMASTREAM_ERR_PATH ||
-		 path->err_class == DMASTREAM_ERR_REFUSED) && !dms_path_hopeless(path);
+	again = dms_session_alive(s) && s->resumes && path_outlives(s, path);
 	if (again) {
 		if (s->up_mask & BIT(path->index)) {
 			s->up_mask &= ~BIT(path->index);
@@ -252,6 +411,66 @@ static enum dms_rule session_hears(struct dms_session *s, struct dms_path *path,
 	return DMS_RULE_NONE;
 }
 
+/*
+ * The accepting side: a carrier over this connection, from here on.  It has none, and is
+ * fenced, since the peer waited for our OFF.
+ */
+static enum dms_rule session_hears_tcp(struct dms_session *s, struct dms_path *path,
+				       const struct dms_path_msg *msg)
+{
+	lockdep_assert_held(&s->lock);
+	if (!s->tcp || s->role == DMS_ROLE_DIALLER)
+		return DMS_RULE_STATE;
+	if (msg->epoch != path->epoch + 1 || path_has_carrier(path))
+		return DMS_RULE_EPOCH;
+	path_take(path, msg->epoch);
+	WRITE_ONCE(s->tcp_last[path->index], msg->epoch);
+	return DMS_RULE_NONE;
+}
+
+/*
+ * The first dial failed before anything of it came here: a path without a carrier, which
+ * answers OFF.
+ */
+static void session_absent(struct dms_session *s, const struct dms_path_msg *msg)
+{
+	struct dms_path *path;
+
+	if (!s->tcp || s->role == DMS_ROLE_DIALLER || msg->word == DMS_PATH_TCP ||
+	    msg->epoch != s->epoch)
+		return;
+	path = dms_path_create(s, &dms_rdma_ops, dms_session_lane(s, msg->index), msg->index);
+	if (IS_ERR(path)) {
+		/* -EBUSY: its request has just come */
+		if (PTR_ERR(path) == -ENOMEM)
+			dms_session_kill(s, DMASTREAM_ERR_SESSION, ENOMEM);
+		return;
+	}
+	spin_lock(&path->lock);
+	path->taken = false;
+	spin_unlock(&path->lock);
+	dms_path_put(path);		/* of dms_path_create() */
+}
+
+/* session->lock held; a path that begins over TCP is in @tcp then, with a reference. */
+static enum dms_rule session_word(struct dms_session *s, const struct dms_path_msg *msg,
+				  struct dms_path **tcp)
+{
+	struct dms_path *path = s->path[msg->index];
+	enum dms_rule rule;
+
+	if (!dms_session_alive(s) || !path)
+		return DMS_RULE_NONE;
+	if (msg->word != DMS_PATH_TCP)
+		return session_hears(s, path, msg);
+	rule = session_hears_tcp(s, path, msg);
+	if (!rule) {
+		dms_path_get(path);
+		*tcp = path;
+	}
+	return rule;
+}
+
 /**
  * dms_session_path_said() - PATH came
  * @s: UP
@@ -262,19 +481,44 @@ static enum dms_rule session_hears(struct dms_session *s, struct dms_path *path,
  */
 enum dms_rule dms_session_path_said(struct dms_session *s, const struct dms_path_msg *msg)
 {
-	enum dms_rule rule = DMS_RULE_NONE;
-	struct dms_path *path;
+	struct dms_path *tcp = NULL;
+	enum dms_rule rule;
 
+	if (!s->resumes || msg->index >= s->nr_paths)
+		return DMS_RULE_STATE;
+	if (!READ_ONCE(s->path[msg->index]))
+		session_absent(s, msg);
 	mutex_lock(&s->lock);
-	if (!s->resumes || msg->index >= s->nr_paths) {
-		rule = DMS_RULE_STATE;
-	} else if (dms_session_alive(s)) {
-		path = s->path[msg->index];
-		if (path)
-			rule = session_hears(s, path, msg);
-	}
+	rule = session_word(s, msg, &tcp);
 	mutex_unlock(&s->lock);
+	if (!tcp)
+		return rule;
+	/* here, so that what follows on the connection finds it */
+	if (!dms_tcp_attach(tcp)) {
+		dms_tcp_tell(tcp);
+		tell_tcp(tcp);
+	}
+	dms_path_put(tcp);		/* of session_word() */
 	return rule;
+}
+
+/**
+ * dms_session_path_dead() - how long may nothing complete on a path?
+ * @s: session
+ * @path: of it
+ *
+ * With another way at hand not long.  Without one a queue pair that hangs is no better than
+ * none, but a peer that is lost is to be told apart from it: that is decided first.
+ *
+ * Return: jiffies; 0: for ever.
+ */
+unsigned long dms_session_path_dead(const struct dms_session *s, const struct dms_path *path)
+{
+	u32 lost = READ_ONCE(dms_param_peer_lost_ms), dead = READ_ONCE(dms_param_path_dead_ms);
+
+	if (!s->tcp || path->ops->tcp)
+		return 2 * msecs_to_jiffies(lost);
+	return msecs_to_jiffies(dead ?: (lost ?: DMS_PATH_PATIENCE_MS) / 5) + 1;
 }
 
 /**
@@ -285,7 +529,7 @@ enum dms_rule dms_session_path_said(struct dms_session *s, const struct dms_path
  */
 bool dms_session_tick_down(struct dms_session *s)
 {
-	unsigned long dead = msecs_to_jiffies(READ_ONCE(dms_param_path_dead_ms));
+	unsigned long dead = msecs_to_jiffies(READ_ONCE(dms_param_path_lost_ms));
 	struct dms_path *path;
 	u32 i;
 
@@ -297,7 +541,7 @@ bool dms_session_tick_down(struct dms_session *s)
 		if (!path || s->up_mask & BIT(i) || time_before(jiffies, path->down_since + dead))
 			continue;
 		pr_warn_ratelimited("session %u: no queue pair to %pISpc for %u ms (class %u, detail %u); the session ends; is the RDMA network up?\n",
-				    s->num, &s->remote, dms_param_path_dead_ms, path->last_class,
+				    s->num, &s->remote, dms_param_path_lost_ms, path->last_class,
 				    path->last_detail);
 		dms_session_kill(s, DMASTREAM_ERR_PATH, path->last_detail);
 		return true;

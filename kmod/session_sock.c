@@ -37,6 +37,7 @@
 #include "session.h"
 #include "session_impl.h"
 #include "stats.h"
+#include "transport_tcp.h"
 #include "wq.h"
 
 /* Messages handled in one run of the work. */
@@ -86,6 +87,8 @@ void dms_sock_free(struct dms_session *s)
 {
 	kfree(s->sockpriv);
 	s->sockpriv = NULL;
+	kvfree(s->tcp_io);
+	s->tcp_io = NULL;
 }
 
 /*
@@ -189,13 +192,19 @@ static bool tx_room(const struct dms_sock *p)
 	return sizeof(p->tx) - p->tx_len >= DMS_SOCK_ANSWER;
 }
 
-/* As much as goes; the write_space callback goes on.  Negative: the connection is broken. */
+/*
+ * As much as goes, behind a path's message that has begun; the write_space callback goes
+ * on.  Negative: the connection is broken.
+ */
 static int tx_flush(struct dms_session *s)
 {
 	struct dms_sock *p = s->sockpriv;
 	u32 sent = 0;
-	int n = 0;
+	int n = dms_tcp_rest(s);
 
+	if (n <= 0)
+		return n;
+	n = 0;
 	while (sent < p->tx_len) {
 		struct msghdr msg = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
 		struct kvec vec = { .iov_base = p->tx + sent, .iov_len = p->tx_len - sent };
@@ -385,6 +394,28 @@ static void rx_message(struct dms_session *s, u16 type, const u8 *body, u32 len)
 		dms_sock_broken(s, DMS_RULE_STATE, "message of another state");
 }
 
+/* A message of a path: what it begins with; then its bytes go where they belong. */
+static int rx_move(struct dms_session *s, u16 type, u32 len)
+{
+	struct dms_sock *p = s->sockpriv;
+	const u32 head = sizeof(struct dms_wire_msg);
+	enum dms_rule rule = DMS_RULE_STATE;
+	int ret;
+
+	if (READ_ONCE(s->state) == DMS_SESSION_UP) {
+		ret = rx_fill(s, head + sizeof(struct dms_wire_move));
+		if (ret <= 0)
+			return ret;
+		p->rx_len = 0;
+		rule = dms_tcp_begin(s, type, p->rx + head, len);
+	}
+	if (rule) {
+		dms_sock_broken(s, rule, "message of a path");
+		return 1;
+	}
+	return dms_tcp_receive(s);
+}
+
 /* One message.  1: handled; 0: nothing to do now; negative: the connection ended. */
 static int rx_one(struct dms_session *s)
 {
@@ -397,6 +428,9 @@ static int rx_one(struct dms_session *s)
 
 	if (!tx_room(p))
 		return 0;
+	ret = dms_tcp_receive(s);	/* the rest of one that has begun */
+	if (ret <= 0)
+		return ret;
 	ret = rx_fill(s, head);
 	if (ret <= 0)
 		return ret;
@@ -406,6 +440,8 @@ static int rx_one(struct dms_session *s)
 			dms_sock_broken(s, rule, "message header");
 		return 1;
 	}
+	if (dms_wire_moves(type))
+		return rx_move(s, type, len);
 	/* dms_wire_msg_parse() has checked that it fits */
 	ret = rx_fill(s, head + len);
 	if (ret <= 0)
@@ -463,20 +499,41 @@ static int sock_connected(struct dms_session *s)
 	return 1;
 }
 
-/* What is to be said of paths, as far as there is room. */
+/*
+ * What is to be said of paths, as far as there is room: not so much that there would be
+ * none for answers, which are what we read on for.
+ */
 static void tx_words(struct dms_session *s)
 {
 	struct dms_sock *p = s->sockpriv;
 	struct dms_path_msg msg;
 
-	while (tx_room(p) && dms_session_next_word(s, &msg))
+	while (p->tx_len < sizeof(p->tx) / 2 && dms_session_next_word(s, &msg))
 		p->tx_len += dms_wire_path_put(p->tx + p->tx_len, &msg);
+}
+
+/*
+ * The session's own messages, then the paths'.  No packet goes before a word that waits:
+ * it may be the one that says which epoch the packet is of.
+ */
+static int tx_all(struct dms_session *s, int *budget)
+{
+	struct dms_sock *p = s->sockpriv;
+	int ret;
+
+	tx_words(s);
+	ret = tx_flush(s);
+	if (ret || p->tx_len)
+		return ret;
+	dms_tcp_answer_revokes(s);
+	ret = dms_tcp_send(s, budget);
+	return min(ret, 0);
 }
 
 static int sock_run(struct dms_session *s)
 {
 	struct dms_sock *p = s->sockpriv;
-	int budget = DMS_SOCK_BUDGET;
+	int budget = DMS_SOCK_BUDGET, sends = DMS_SOCK_BUDGET;
 	int ret;
 
 	if (test_and_clear_bit(DMS_SF_RETRY, &s->flags))
@@ -496,16 +553,16 @@ static int sock_run(struct dms_session *s)
 		p->tx_len += dms_wire_ping_put(p->tx + p->tx_len, DMS_MSG_PING, p->ping_stamp);
 	}
 	do {
-		tx_words(s);
-		ret = tx_flush(s);
+		ret = tx_all(s, &sends);
 		if (!ret)
 			ret = rx_one(s);
 	} while (ret > 0 && --budget && s->sock && !test_bit(DMS_SF_KILLED, &s->flags));
 	if (ret < 0 || !s->sock || test_bit(DMS_SF_KILLED, &s->flags))
 		return ret;
-	if (!budget)
+	ret = tx_all(s, &sends);
+	if (!budget || sends <= 0)
 		queue_work(dms_wq, &s->sock_work);
-	return tx_flush(s);
+	return ret;
 }
 
 static void sock_work(struct work_struct *work)
@@ -574,20 +631,22 @@ void dms_sock_hang_up(struct dms_session *s)
  * @s: DYING, and killed before that, so that sock_work does nothing any more
  *
  * A peer that does not answer and a namespace that goes get no orderly close:
- * it would leave a socket behind that waits for the peer.
+ * it would leave a socket behind that waits for the peer.  Nor does one whose streams
+ * end here while TCP may still have pages of theirs: those are their processes' next.
  *
  * Context: kill_work only.
  */
 void dms_sock_close(struct dms_session *s)
 {
-	bool reset = READ_ONCE(s->node->going) ||
+	bool bye = test_bit(DMS_SF_BYE, &s->flags) && test_bit(DMS_SF_WAS_UP, &s->flags);
+	bool reset = READ_ONCE(s->node->going) || (dms_tcp_lent(s) && !bye) ||
 		     (s->err_class == DMASTREAM_ERR_SESSION && s->err_detail == ETIMEDOUT);
 
 	/* it may be dialling at this moment; afterwards s->sock does not change */
 	cancel_work_sync(&s->sock_work);
 	if (!s->sock)
 		return;
-	if (test_bit(DMS_SF_BYE, &s->flags) && test_bit(DMS_SF_WAS_UP, &s->flags))
+	if (bye)
 		dms_sock_say_bye(s);
 	sock_detach(s);
 	/* a callback may have queued it between */

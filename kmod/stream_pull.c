@@ -319,7 +319,7 @@ void dms_stream_read_done(struct dms_stream *s, struct dms_landing *l, u32 len,
 		goto out;
 	l->filled += len;
 	m->landed += len;
-	dms_stat_add(DMS_STAT_RDMA_RX_BYTES, len);
+	dms_path_stat_rx(s->path, len);
 	while (p->nr_keys && p->key[0].at + p->key[0].len <= m->landed) {
 		p->nr_keys--;
 		memmove(&p->key[0], &p->key[1], p->nr_keys * sizeof(p->key[0]));

@@ -388,7 +388,8 @@ static enum dms_rule resume_announced(struct dms_req *req, u32 pulled, u32 lande
 		landed = 0;
 	if (landed < req->done || landed > req->keyed || landed >= req->len)
 		return DMS_RULE_DONE;
-	dms_stat_add(DMS_STAT_RDMA_TX_BYTES, landed - req->done);
+	dms_stat_add(req->stream->path->was_tcp ? DMS_STAT_TCP_TX_BYTES : DMS_STAT_RDMA_TX_BYTES,
+		     landed - req->done);
 	req->done = landed;
 	req->keyed = landed;
 	return DMS_RULE_NONE;

@@ -551,7 +551,7 @@ enum dms_rule dms_rx_pushed(struct dms_stream *s, const struct dms_frame *f)
 		goto out;
 	rule = DMS_RULE_NONE;
 	rx_queue(s, &l->msg, f, false);
-	dms_stat_add(DMS_STAT_RDMA_RX_BYTES, f->len);
+	dms_path_stat_rx(s->path, f->len);
 	dms_stat_inc(DMS_STAT_PUSH_RX);
 	if (path->state == DMS_PATH_UP && dms_push_end(s, path))
 		dms_path_kill(path, DMASTREAM_ERR_PATH, 0);

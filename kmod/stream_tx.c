@@ -293,7 +293,7 @@ static bool tx_push(struct dms_stream *s, struct dms_build *b, struct dms_req *r
 	dms_build_charge(b, charge);
 	dms_build_writes(b, w, req);
 	dms_land_tx_take(&s->land_tx);
-	dms_stat_add(DMS_STAT_RDMA_TX_BYTES, req->len);
+	dms_path_stat_tx(s->path, req->len);
 	dms_stat_inc(DMS_STAT_PUSH_TX);
 	tx_on_wire(s, req);
 	return true;
@@ -736,7 +736,7 @@ enum dms_rule dms_tx_done(struct dms_stream *s, const struct dms_frame *f)
 		rule = DMS_RULE_DONE;
 		goto out;
 	}
-	dms_stat_add(DMS_STAT_RDMA_TX_BYTES, f->a - req->done);
+	dms_path_stat_tx(s->path, f->a - req->done);
 	req->done = f->a;
 out:
 	spin_unlock(&s->lock);
@@ -760,7 +760,7 @@ enum dms_rule dms_tx_hold(struct dms_stream *s, const struct dms_frame *f)
 		rule = DMS_RULE_DONE;
 		goto out;
 	}
-	dms_stat_add(DMS_STAT_RDMA_TX_BYTES, f->a - req->done);
+	dms_path_stat_tx(s->path, f->a - req->done);
 	req->gen = f->gen;
 	req->held = true;
 	req->done = f->a;
@@ -813,7 +813,7 @@ enum dms_rule dms_tx_ack(struct dms_stream *s, u32 seq)
 			break;
 		}
 		if (req->announced && req->result >= 0)
-			dms_stat_add(DMS_STAT_RDMA_TX_BYTES, req->len - req->done);
+			dms_path_stat_tx(s->path, req->len - req->done);
 		tx_acked(s, req, &over);
 	}
 	tx_complete_all(&over);

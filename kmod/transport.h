@@ -108,9 +108,19 @@ struct dms_read {
 	struct ib_cqe		cqe;		/* the transport's */
 };
 
+static inline u32 dms_sges_bytes(const struct ib_sge *sge, u32 n)
+{
+	u32 bytes = 0;
+
+	while (n--)
+		bytes += sge[n].length;
+	return bytes;
+}
+
 /**
  * struct dms_transport_ops - a transport
  * @name: for the operator
+ * @tcp: the session's own connection: what carries a path while no NIC does
  * @send: a packet, its WRITEs ahead of it -> dms_path_send_done().  One that does not ask for a signal is
  *	  answered with a later one that does, whose @before it is on then
  * @read: a READ -> dms_path_read_done()
@@ -124,7 +134,8 @@ struct dms_read {
  * @flush_landing: bytes that landed become visible to the CPU; process context
  * @grow: posts so many receives more, by a work of its own -> dms_path_grown(), unless
  *	  the path ends before
- * @map_pool: makes a pool usable on this path's device; may sleep
+ * @map_pool: makes a pool usable on this path's device; may sleep.  Asked for without a
+ *	  lock, so that it may be that of an earlier carrier: dms_path_map_pool() in all
  * @fence: ends it all: after it returns nothing of the peer reaches our memory,
  *	   no callback runs or will run, and every send, read and revoke was
  *	   answered.  Process context, may sleep; never called from a completion
@@ -139,6 +150,7 @@ struct dms_read {
  */
 struct dms_transport_ops {
 	const char *name;
+	bool tcp;
 	int (*send)(struct dms_path *path, struct dms_txpkt *pkt);
 	int (*read)(struct dms_path *path, struct dms_read *rd);
 	int (*expose)(struct dms_path *path, struct dms_key *key,

@@ -352,35 +352,6 @@ static void dms_rdma_flush_landing(struct dms_path *path, struct dms_landing *l,
 	dms_pool_tile_sync_for_cpu(l->pool, path->ibdev, &where, at, len);
 }
 
-/*
- * May come while the path ends, and its device goes: the count makes removal
- * wait until the pool is mapped, so that it finds it to unmap.
- */
-static int dms_rdma_map_pool(struct dms_path *path, struct dms_pool *pool)
-{
-	struct dms_ibdev *d;
-	int ret;
-
-	spin_lock(&path->lock);
-	d = path->ibdev;
-	if (!d) {
-		spin_unlock(&path->lock);
-		/*
-		 * Between two carriers: whoever makes the next one maps it, dms_path_back().
-		 * Or at the end, which the stream knows.
-		 */
-		return path->resumes ? 0 : -ENOTCONN;
-	}
-	if (!dms_ibdev_hold(d))
-		d = NULL;
-	spin_unlock(&path->lock);
-	if (!d)
-		return -ENOTCONN;
-	ret = dms_pool_map(pool, d);
-	dms_ibdev_unhold(d);
-	return ret;
-}
-
 /* ---- receiving ---- */
 
 /**
@@ -568,6 +539,7 @@ struct dms_rdma *dms_rdma_create(struct dms_path *path, bool passive)
 	if (path->state == DMS_PATH_INIT && !path->priv && path->taken) {
 		kref_get(&tp->ref);	/* put in dms_rdma_free() */
 		path->priv = tp;
+		path->ops = &dms_rdma_ops;
 		taken = true;
 	}
 	spin_unlock(&path->lock);
@@ -979,7 +951,7 @@ const struct dms_transport_ops dms_rdma_ops = {
 	.revoke		= dms_mr_revoke,
 	.flush_landing	= dms_rdma_flush_landing,
 	.grow		= dms_rdma_grow,
-	.map_pool	= dms_rdma_map_pool,
+	.map_pool	= dms_path_map_pool,
 	.fence		= dms_rdma_fence,
 	.free		= dms_rdma_free,
 };

@@ -77,6 +77,10 @@ static const struct name counters[] = {
 	[DMASTREAM_CTR_EVENTS] = { "events", "events sent to who listened" },
 	[DMASTREAM_CTR_EVENTS_LOST] = { "events_lost", "events lost for want of memory" },
 	[DMASTREAM_CTR_FAULTS] = { "faults", "faults that were injected on cue" },
+	[DMASTREAM_CTR_PATHS_TCP] = { "paths_tcp", "times that a path went over TCP" },
+	[DMASTREAM_CTR_PATH_PROBES] = { "path_probes", "looks of such a path for RDMA" },
+	[DMASTREAM_CTR_TCP_TX_BYTES] = { "tcp_tx_bytes", "payload that went over TCP" },
+	[DMASTREAM_CTR_TCP_RX_BYTES] = { "tcp_rx_bytes", "payload that came over TCP" },
 	[DMASTREAM_CTR_POLL_WAKES] = { "poll_wakes", "polling threads woken by a system call" },
 };
 

@@ -77,9 +77,11 @@ static void t_expect_idle(struct kunit *test, struct t_end *e)
 
 static void t_end_case(struct kunit *test, struct t_pair *p)
 {
+	unsigned long next = HZ;
+
 	/* what the last, quiet packets hold comes back with one that asks */
-	dms_path_stuck(p->a.path, 1000 * HZ);
-	dms_path_stuck(p->b.path, 1000 * HZ);
+	dms_path_stuck(p->a.path, 1000 * HZ, &next);
+	dms_path_stuck(p->b.path, 1000 * HZ, &next);
 	t_settle(p);
 	t_expect_idle(test, &p->a);
 	t_expect_idle(test, &p->b);

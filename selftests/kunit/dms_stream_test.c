@@ -56,6 +56,7 @@ static void t_send_quiet(struct kunit *test, struct t_pair *p, u32 n)
 /* Quiet packets that stay the last are followed by one that asks, once. */
 static void t_quiet_sweep(struct kunit *test)
 {
+	unsigned long next = HZ;
 	struct t_pair p;
 	u32 i;
 
@@ -64,7 +65,7 @@ static void t_quiet_sweep(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, p.a.path->tx_out, 2U);
 	for (i = 0; i < 3; i++) {
 		/* nothing that tells of itself is out, so nothing can be stuck */
-		KUNIT_EXPECT_FALSE(test, dms_path_stuck(p.a.path, 0));
+		KUNIT_EXPECT_FALSE(test, dms_path_stuck(p.a.path, 0, &next));
 		t_settle(&p);
 		KUNIT_EXPECT_EQ(test, p.a.frames[DMS_F_NOP], 1U);
 	}

@@ -223,7 +223,7 @@ enum dmastream_nl_event {
 	DMASTREAM_EVENT_INDEX		= 13,	/* u32: which of the session's paths, from 0 */
 	DMASTREAM_EVENT_TRANSPORT	= 14,	/* string: "rdma" */
 	DMASTREAM_EVENT_DEVICE		= 15,	/* string: RDMA device, when it has one */
-	DMASTREAM_EVENT_FROM_PATH	= 16,	/* u32: with FAILOVER, the path before */
+	DMASTREAM_EVENT_FROM_PATH	= 16,	/* u32: with FAILOVER, the path before, when it is another; not sent yet */
 	DMASTREAM_EVENT_END
 };
 
@@ -295,6 +295,10 @@ enum dmastream_counter {
 	DMASTREAM_CTR_EVENTS		= 63,	/* sent to who listened */
 	DMASTREAM_CTR_EVENTS_LOST	= 64,	/* not sent, though somebody listened: no memory */
 	DMASTREAM_CTR_FAULTS		= 65,	/* faults that were injected here on cue */
+	DMASTREAM_CTR_PATHS_TCP		= 66,	/* times that a path went over TCP */
+	DMASTREAM_CTR_PATH_PROBES	= 67,	/* looks of such a path for RDMA */
+	DMASTREAM_CTR_TCP_TX_BYTES	= 68,	/* payload that went over TCP in place of RDMA */
+	DMASTREAM_CTR_TCP_RX_BYTES	= 69,
 	DMASTREAM_CTR_END
 };
 
