@@ -169,6 +169,8 @@ char *peer_status(void);
 /* Of a section ("counters", "gauges", "refusals"); -1 when it is not there. */
 long long peer_value(const char *status, const char *section, const char *name);
 long long peer_counter(const char *name);
+/* Is there an RDMA device?  Else all goes over TCP. */
+bool peer_has_nic(void);
 /* Sum over the NIC's own counters of receiver-not-ready. */
 long long peer_rnr(void);
 /* Results: RNR 0, posted = configured on each path. */

@@ -178,7 +178,8 @@ int main(void)
 	mr[1] = peer_resources("mr");
 	kt_is(qp[1], qp[0], "queue pairs with %u streams as with one", streams);
 	kt_is(mr[1], mr[0], "memory regions with %u streams as with one", streams);
-	kt_ok(qp[0] > 1 && mr[0] > 0, "there are some (%d, %d)", qp[0], mr[0]);
+	if (peer_has_nic())
+		kt_ok(qp[0] > 1 && mr[0] > 0, "there are some (%d, %d)", qp[0], mr[0]);
 	each_stream();
 	kt_is(peer_errors, 0, "contents and order");
 	peer_check_paths("with all streams");

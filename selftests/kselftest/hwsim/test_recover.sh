@@ -83,7 +83,7 @@ fail_paths()
 # One run of the program, with failures until it ends.
 run()
 {
-	"$stress" >"$tmp/stress" &
+	PEER_FAILS=1 "$stress" >"$tmp/stress" &
 	program=$!
 	fail_paths
 	result $? 'each path that fails goes on'

@@ -182,6 +182,8 @@ uint64_t life_rnr(void)
 	glob_t g;
 	size_t i;
 
+	if (!*nic_name())
+		return 0;	/* there is none: all goes over TCP */
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters/*rnr*", nic_name());
 	if (glob(path, 0, NULL, &g))
 		return UINT64_MAX;
@@ -202,6 +204,8 @@ static bool posted_now(void)
 	static char text[262144];
 	const char *p = text;
 
+	if (!*nic_name())
+		return true;	/* over TCP nothing is posted */
 	read_command(DMSCTL " status --json", text, sizeof(text));
 	if (!*text)
 		return false;

@@ -124,7 +124,7 @@ healed_round()
 deaf_round()
 {
 	local begin=$SECONDS
-	echo $((lost_ms / 2)) >/sys/module/dmastream/parameters/path_dead_ms
+	echo $((lost_ms / 2)) >/sys/module/dmastream/parameters/path_lost_ms
 	ok 'streams both ways' begin deaf stream
 	if [ "$DMS_NODE" = 0 ]; then
 		ok 'the packets of RDMA are lost' drop
