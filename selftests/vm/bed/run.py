@@ -433,7 +433,7 @@ def go_twice(spec):
 
 def main(spec):
     try:
-        with base.turn(int(os.environ.get('DMS_RUNS') or (os.cpu_count() or 1) + 1)):
+        with base.places(spec.nodes), base.turn(int(os.environ.get('DMS_RUNS') or (os.cpu_count() or 1) + 1)):
             return go_twice(spec)
     except KeyboardInterrupt:
         say('interrupted')
