@@ -102,8 +102,9 @@ help:
 	@echo "make vm KERNEL=6.12 NODES=2 RUN='...' run a command on each of some guests"
 	@echo 'make shell KERNEL=6.12 NODES=2        a prompt on each'
 	@echo
-	@echo 'make check               everything below; ends with "N passed, N failed, N skipped"'
-	@echo 'make lint unit model kunit selftest mutants a part of it (ARGS=--full: all of it)'
+	@echo 'make check               before a push (20 min); ends with "N passed, N failed, N skipped"'
+	@echo 'make check ARGS=--ci     all suites with smaller counts (within an hour); ARGS=--full: all there is'
+	@echo 'make lint unit model kunit selftest mutants a part of it, with the same ARGS'
 	@echo 'make debug-kernel        build the debug kernel ahead of its first use (10 min, cached)'
 	@echo 'make packages            install all Debian packages that any of this needs'
 	@echo

@@ -51,6 +51,34 @@ with_lock()
 	exec {fd}>&-
 }
 
+# kept FILE COMMAND...: what COMMAND prints, or what it printed the last time: FILE holds that
+# when it passed (status 0, and not one "not ok").  FILE's name has a hash of all that the results depend on
+# after its last dot; without one nothing is kept.  DMS_ANEW=1 runs it whatever there is.
+kept()
+{
+	local file=$1 out rc
+	shift
+	if [ -z "${file##*.}" ]; then
+		"$@"
+		return
+	fi
+	if [ -s "$file" ] && [ -z "${DMS_ANEW:-}" ]; then
+		cat "$file"
+		echo "  (as before: nothing that this depends on has changed)"
+		return 0
+	fi
+	mkdir -p "${file%/*}"
+	out=$file.$$
+	"$@" 2>&1 | tee "$out"
+	rc=${PIPESTATUS[0]}
+	if [ "$rc" = 0 ] && ! grep -q '^not ok ' "$out"; then
+		rm -f "${file%.*}".????????????????????????????????
+		mv "$out" "$file"
+	fi
+	rm -f "$out"
+	return "$rc"
+}
+
 # progress LOG TOTAL WHAT: read lines, keep them in LOG, and show how far the
 # work is: a rewritten line on a terminal, now and then a line elsewhere.
 progress()

@@ -4,6 +4,7 @@
 import contextlib
 import fcntl
 import os
+import random
 import sys
 import time
 
@@ -37,6 +38,44 @@ def lock(name):
             say(f'waiting for another run (lock {path})')
             fcntl.flock(f, fcntl.LOCK_EX)
         yield
+
+
+@contextlib.contextmanager
+def places(guests):
+    """Hold a place for each of GUESTS, or all that there are: DMS_GUESTS=N lets the runs of one
+    build directory have N guests at a time.
+
+    A run takes all of its places or none, so that none waits for another for ever; one that
+    needs few may overtake one that needs many.
+    """
+    limit = int(os.environ.get('DMS_GUESTS') or 0)
+    where = os.path.join(BUILD, 'lock')
+    if limit:
+        os.makedirs(where, exist_ok=True)
+    held = []
+    try:
+        while len(held) < min(guests, limit):
+            for f in held:
+                f.close()
+            held = []
+            for n in range(limit):
+                f = open(os.path.join(where, f'guest.{n}'), 'a')
+                try:
+                    fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    held.append(f)
+                except BlockingIOError:
+                    f.close()
+                if len(held) == min(guests, limit):
+                    break
+            else:
+                for f in held:
+                    f.close()
+                held = []
+                time.sleep(0.2 + 0.2 * random.random())
+        yield
+    finally:
+        for f in held:
+            f.close()
 
 
 @contextlib.contextmanager

@@ -79,7 +79,8 @@ class Guest:
         elif s.accel == 'kvm':
             cmd += ['-accel', 'kvm', '-cpu', 'max']
         else:
-            cmd += ['-accel', 'tcg,thread=multi', '-cpu', 'max']
+            # TCG does "rep movsb" byte by byte: without these the kernel copies and clears eight at a time
+            cmd += ['-accel', 'tcg,thread=multi', '-cpu', 'max,-erms,-fsrm']
         if s.plugin:
             cmd += ['-plugin', s.plugin]
         if s.kernel.debug:

@@ -3,6 +3,7 @@
 
 import glob
 import os
+import re
 import secrets
 import selectors
 import shlex
@@ -49,6 +50,7 @@ class Spec:
         self.module_args = args.module_args
         self.quiet = args.quiet
         self.tree = base.TOP
+        self.module_needs = self.module_knows = ''
         self.module = None if args.no_module else self.find_module('dmastream.ko', args.module)
         self.nic_module = self.find_module('rdma_hwsim.ko') if self.nic == 'hwsim' else ''
         self.initramfs = kernels.initramfs(self.kernel)
@@ -64,6 +66,9 @@ class Spec:
             raise BedError(f'no module for kernel {self.kernel.name} ({path})',
                            f'make modules KERNEL={self.kernel.name}; or --no-module' if name == 'dmastream.ko'
                            else f'kmod/build-modules --hwsim {self.kernel.name}')
+        if name == 'dmastream.ko':
+            self.module_needs = modinfo(path, '-F', 'depends').replace(',', ' ').strip()
+            self.module_knows = ' '.join(re.findall(r'(?m)^(\w+):', modinfo(path, '-p')))
         if not (path + '/').startswith(self.tree + '/'):
             return path     # the guest sees the host's root as well
         return '/mnt/tree' + path[len(self.tree):]
@@ -98,10 +103,20 @@ class Spec:
             'DMS_RDMA': {'rxe': 'rxe0', 'hwsim': 'hw0'}.get(self.nic, ''),
             'DMS_NIC_MODULE': self.nic_module, 'DMS_NIC_ARGS': self.nic_args,
             'DMS_MODULE': self.module or '', 'DMS_MODULE_ARGS': self.module_args,
+            'DMS_MODULE_NEEDS': self.module_needs, 'DMS_MODULE_KNOWS': self.module_knows,
         }
         for n in range(self.nodes):
             env[f'DMS_PEER{n}'], env[f'DMS_PEER6_{n}'] = v4[n], v6[n]
         return env
+
+
+def modinfo(path, *what):
+    """Asked here, where it takes no time: a guest of the debug kernel has seconds for each program."""
+    r = subprocess.run(['modinfo', *what, path], stdout=subprocess.PIPE, text=True,
+                       env=dict(os.environ, PATH=os.environ.get('PATH', '') + ':/usr/sbin:/sbin'))
+    if r.returncode:
+        raise BedError(f'modinfo cannot read {path}', 'is it a module? is kmod installed?')
+    return r.stdout
 
 
 class Run:
@@ -418,7 +433,7 @@ def go_twice(spec):
 
 def main(spec):
     try:
-        with base.turn(int(os.environ.get('DMS_RUNS') or (os.cpu_count() or 1) + 1)):
+        with base.places(spec.nodes), base.turn(int(os.environ.get('DMS_RUNS') or (os.cpu_count() or 1) + 1)):
             return go_twice(spec)
     except KeyboardInterrupt:
         say('interrupted')
