@@ -223,6 +223,8 @@ static bool build_open(struct dms_build *b, bool update_only)
 	struct dms_txpkt *pkt;
 	bool ok;
 
+	if (unlikely(b->failed))
+		return false;
 	ok = update_only ? dms_slot_tx_update_ok(&path->slot_tx) :
 			   dms_slot_tx_data_ok(&path->slot_tx);
 	if (!ok) {
@@ -641,7 +643,8 @@ void dms_mux_run(struct dms_path *path)
 	struct dms_build b = { .path = path };
 	bool stalled;
 
-	if (path->state != DMS_PATH_UP)
+	/* killed, and DYING soon: a packet behind one that was not posted would be a breach */
+	if (path->state != DMS_PATH_UP || unlikely(READ_ONCE(path->err_class)))
 		return;
 	mux_refusals(&b);
 	if (unlikely(path->recall_owed))
