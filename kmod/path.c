@@ -290,11 +290,19 @@ int dms_path_map_pool(struct dms_path *path, struct dms_pool *pool)
 		 */
 		return path->resumes ? 0 : -ENOTCONN;
 	}
-	if (!dms_ibdev_hold(d))
+	/*
+	 * The device goes.  With a next carrier that is none of the caller's matter; and
+	 * nothing is posted any more once the path is killed, which removal may do a
+	 * moment later.
+	 */
+	if (!dms_ibdev_hold(d)) {
 		d = NULL;
+		if (path->resumes)
+			dms_path_kill(path, DMASTREAM_ERR_DEVICE, ENODEV);
+	}
 	spin_unlock(&path->lock);
 	if (!d)
-		return -ENOTCONN;
+		return path->resumes ? 0 : -ENOTCONN;
 	ret = dms_pool_map(pool, d);
 	dms_ibdev_unhold(d);
 	return ret;
@@ -516,6 +524,10 @@ static void path_kill_work(struct work_struct *work)
 	struct dms_path *path = container_of(work, struct dms_path, kill_work);
 	bool again;
 
+	if (READ_ONCE(path->end_later)) {
+		path_end(path);
+		return;
+	}
 	if (dms_session_kill_late(path->session, path))
 		return;
 	spin_lock(&path->lock);
@@ -540,8 +552,20 @@ static void path_kill_work(struct work_struct *work)
 		dms_incast_put(path->ibdev, path->incast_unread);
 	if (again)
 		dms_path_rest(path);
-	else
+	else if (!dms_session_end_later(path->session, path))
 		path_end(path);
+}
+
+/**
+ * dms_path_end_now() - the session's connection is closed
+ * @path: killed; the caller has a reference
+ *
+ * Context: the session's kill_work.
+ */
+void dms_path_end_now(struct dms_path *path)
+{
+	if (READ_ONCE(path->end_later))
+		queue_work(dms_wq, &path->kill_work);
 }
 
 /**
