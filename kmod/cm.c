@@ -122,6 +122,16 @@ static void dms_cm_start_limit(struct dms_rdma *tp)
 	queue_delayed_work(dms_rdma_wq, &tp->limit_work, msecs_to_jiffies(ms));
 }
 
+/**
+ * dms_cm_ack_ms() - when a queue pair sends again what was lost
+ *
+ * Return: milliseconds.
+ */
+u32 dms_cm_ack_ms(void)
+{
+	return (4096ULL << clamp(READ_ONCE(dms_param_ack_timeout), 8U, 20U)) / NSEC_PER_MSEC;
+}
+
 /* The default ACK timeout is not the same in all kernels, and can be seconds. */
 static void dms_cm_tune(struct rdma_cm_id *id)
 {
@@ -452,10 +462,16 @@ static void dms_cm_refuse(struct rdma_cm_id *id, u32 reason, u32 detail)
 /* Heard, and the way back is to be tried, too. */
 static void dms_cm_answer_probe(struct rdma_cm_id *id)
 {
+	struct dms_ibdev *d = dms_ibdev_get(id->device);
 	u8 buf[DMS_CM_REFUSE_BYTES];
-	u32 len = dms_wire_refuse_put(buf, 0, 0, dms_boot_nonce);
+	u32 len = 0;
 
-	rdma_reject(id, buf, len, IB_CM_REJ_CONSUMER_DEFINED);
+	/* a device that is not used here is no way: nothing is said but that */
+	if (d) {
+		len = dms_wire_refuse_put(buf, 0, 0, dms_boot_nonce);
+		dms_ibdev_put(d);
+	}
+	rdma_reject(id, len ? buf : NULL, len, IB_CM_REJ_CONSUMER_DEFINED);
 }
 
 /* What the peer hears when something was missing here. */

@@ -33,6 +33,9 @@ int dms_cm_dial(struct dms_path *path, const struct sockaddr_storage *src,
 int dms_cm_init(void);
 void dms_cm_exit(void);
 
+/* local ACK timeout of queue pairs, in ms */
+u32 dms_cm_ack_ms(void);
+
 /* cm_probe.c */
 int dms_cm_probe(struct dms_path *path, const struct sockaddr_storage *src,
 		 const struct sockaddr_storage *dst);

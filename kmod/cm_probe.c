@@ -13,11 +13,13 @@
 #include <linux/random.h>
 #include <linux/string.h>
 #include <linux/wait.h>
+#include <net/net_namespace.h>
 #include <rdma/rdma_cm.h>
 
 #include "addr.h"
 #include "cm.h"
 #include "core/wire.h"
+#include "ibdev.h"
 #include "node.h"
 #include "path.h"
 #include "session.h"
@@ -51,13 +53,27 @@ static int probe_ask(struct dms_probe *p, struct rdma_cm_id *id)
 		.private_data = buf,
 		.responder_resources = 1,
 		.initiator_depth = 1,
-		/* there is none; two of one number would be taken for a connection made again */
-		.qp_num = get_random_u32() & 0xffffff,
+		/*
+		 * There is none.  One of a number that is known would be taken for the same
+		 * connection made again: the last ones are given out by nobody.
+		 */
+		.qp_num = 0xff0000 | (get_random_u32() & 0xffff),
 	};
 
 	memcpy(cm.session, s->mine.session, sizeof(cm.session));
 	param.private_data_len = dms_wire_cm_put(buf, &cm);
 	return rdma_connect_locked(id, &param);
+}
+
+/* One that a queue pair would not be made on is not asked: neither could it answer. */
+static int probe_device(const struct rdma_cm_id *id)
+{
+	struct dms_ibdev *d = dms_ibdev_get(id->device);
+
+	if (!d)
+		return -ENODEV;
+	dms_ibdev_put(d);
+	return 0;
 }
 
 /* The cm_id is destroyed by dms_cm_probe(), which waits for this. */
@@ -69,7 +85,7 @@ static int probe_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 
 	switch (ev->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		err = rdma_resolve_route(id, DMS_PROBE_MS);
+		err = probe_device(id) ?: rdma_resolve_route(id, DMS_PROBE_MS);
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		err = probe_ask(p, id);
@@ -89,7 +105,7 @@ static int probe_event(struct rdma_cm_id *id, struct rdma_cm_event *ev)
 
 static bool probe_over(const struct dms_probe *p)
 {
-	return READ_ONCE(p->result) <= 0 || READ_ONCE(p->path->err_class);
+	return READ_ONCE(p->result) <= 0 || !dms_path_is_up_hint(p->path);
 }
 
 static void probe_wait(struct dms_probe *p)
@@ -120,6 +136,9 @@ int dms_cm_probe(struct dms_path *path, const struct sockaddr_storage *src,
 	int err;
 
 	init_waitqueue_head(&p.wait);
+	/* at its exit it ends the session, which waits for us; but takes no reference any more */
+	if (!check_net(path->session->node->net))
+		return -ENODEV;
 	id = rdma_create_id(path->session->node->net, probe_event, &p, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return PTR_ERR(id);

@@ -12,6 +12,7 @@
 #include <linux/socket.h>
 #include <linux/uio.h>
 #include <linux/version.h>
+#include <net/sock.h>
 
 /* 6.3: vm_flags are written with functions, which check that the area is locked. */
 #if LINUX_VERSION_MAJOR < 6 || (LINUX_VERSION_MAJOR == 6 && LINUX_VERSION_PATCHLEVEL < 3)
@@ -21,6 +22,15 @@
 #define dms_vm_flags_set(vma, flags)	vm_flags_set(vma, flags)
 #define dms_vm_flags_clear(vma, flags)	vm_flags_clear(vma, flags)
 #endif
+
+/* 6.2: a socket that allocates without GFP_KERNEL has to say that a task's page is not for it. */
+static inline void dms_sock_noio(struct sock *sk)
+{
+	sk->sk_allocation = GFP_NOIO;
+#if LINUX_VERSION_MAJOR > 6 || (LINUX_VERSION_MAJOR == 6 && LINUX_VERSION_PATCHLEVEL >= 2)
+	sk->sk_use_task_frag = false;
+#endif
+}
 
 /* 6.5: MSG_SPLICE_PAGES has taken the place of sendpage; what a page holds is lent, not copied. */
 static inline int dms_send_page(struct socket *sock, struct page *page, unsigned int off,

@@ -73,6 +73,7 @@ struct dms_path {
 	bool				found;		/* it did: the next carrier is a queue pair; session->lock */
 	bool				was_up;		/* the carrier; path->lock */
 	bool				was_tcp;	/* the last one; changed between carriers */
+	bool				end_later;	/* fenced, and waits to be told: session->lock */
 	/* somebody may give it a carrier; session->lock and path->lock to set it, path->lock */
 	bool				taken;
 	u32				last_class;	/* of the last carrier */
@@ -263,6 +264,7 @@ static inline void dms_path_posts(struct dms_path *path)
 bool dms_path_stuck(struct dms_path *path, unsigned long limit, unsigned long *next);
 /* Any state -> DYING, once; later calls do nothing.  Any context but hard interrupt. */
 void dms_path_kill(struct dms_path *path, u32 err_class, u32 err_detail);
+void dms_path_end_now(struct dms_path *path);
 
 /* What the session does for a stream; sets stream->path, with a reference that the stream's release puts. */
 int dms_path_add_stream(struct dms_path *path, struct dms_stream *s);

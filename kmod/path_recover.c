@@ -146,8 +146,9 @@ static void path_judge(struct dms_path *path, const struct path_rest *rest)
 
 	path->progress = rest->progress;
 	if (path->ops->tcp) {
-		/* says nothing of queue pairs */
-		path->tcp_fails = path->was_up ? 0 : path->tcp_fails + 1;
+		/* says nothing of queue pairs; and is up before the peer has made anything */
+		if (path->err_detail != DMS_PATH_DETAIL_BETTER)
+			path->tcp_fails = good ? 0 : path->tcp_fails + 1;
 		return;
 	}
 	path->fails = good ? 0 : path->fails + 1;

@@ -738,8 +738,12 @@ static void session_begin_end(struct dms_session *s)
 	cancel_delayed_work_sync(&s->tick_work);
 	session_tell(s, was);
 	dms_sock_close(s);
+	mutex_lock(&s->lock);
+	set_bit(DMS_SF_CLOSED, &s->flags);
+	mutex_unlock(&s->lock);
 	for (i = 0; i < nr; i++) {
 		dms_path_kill(paths[i], s->err_class, s->err_detail);
+		dms_path_end_now(paths[i]);
 		dms_path_put(paths[i]);
 	}
 	session_rehome(s);

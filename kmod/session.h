@@ -45,6 +45,7 @@ enum dms_session_flag {
 	DMS_SF_WAS_UP,		/* for the counters, and BYE */
 	DMS_SF_READY,		/* all paths were up once; never cleared */
 	DMS_SF_WORDS,		/* sock_work: say what is in word[] */
+	DMS_SF_CLOSED,		/* the connection is closed; never cleared */
 };
 
 struct dms_node;
@@ -128,6 +129,7 @@ struct dms_session {
 	struct delayed_work	tick_work;	/* keepalive, handshake limit, idle end */
 	struct work_struct	kill_work;
 	struct completion	dead;
+	bool			probing;	/* lock; session_recover.c */
 	/* tcp_io.c; made once, and there to the end */
 	struct dms_tcp_io	*tcp_io;
 	u32			tcp_last[DMS_SESSION_PATHS_MAX];	/* epoch of the last TCP carrier of each path */
@@ -186,6 +188,7 @@ void dms_session_path_up(struct dms_session *s, struct dms_path *path);
 void dms_session_path_gone(struct dms_session *s, struct dms_path *path);
 /* session_recover.c */
 bool dms_session_kill_late(struct dms_session *s, struct dms_path *path);
+bool dms_session_end_later(struct dms_session *s, struct dms_path *path);
 bool dms_session_path_dying(struct dms_session *s, struct dms_path *path);
 void dms_session_path_off(struct dms_session *s, struct dms_path *path);
 void dms_session_redial_work(struct work_struct *work);

@@ -29,7 +29,7 @@
 
 static unsigned int dms_param_path_dead_ms;
 module_param_named(path_dead_ms, dms_param_path_dead_ms, uint, 0644);
-MODULE_PARM_DESC(path_dead_ms, "a queue pair on which nothing completes for so long, while its peer lives, is given up, and TCP takes over, in ms; 0: a fifth of peer_lost_ms (default 0)");
+MODULE_PARM_DESC(path_dead_ms, "a queue pair on which nothing completes for so long, while its peer lives, is given up, and TCP takes over, in ms; 0: a fifth of peer_lost_ms, at least two ACK timeouts (default 0)");
 
 static unsigned int dms_param_path_lost_ms = 30000;
 module_param_named(path_lost_ms, dms_param_path_lost_ms, uint, 0644);
@@ -187,6 +187,21 @@ static bool path_is_on_tcp(struct dms_path *path)
 	return on;
 }
 
+/* An answer is one for all paths; session->lock held. */
+static void session_found(struct dms_session *s)
+{
+	struct dms_path *path;
+	u32 i;
+
+	for (i = 0; i < s->nr_paths; i++) {
+		path = s->path[i];
+		if (!path || !path_is_on_tcp(path))
+			continue;
+		path->found = true;
+		dms_path_kill(path, DMASTREAM_ERR_PATH, DMS_PATH_DETAIL_BETTER);
+	}
+}
+
 /* Does RDMA work again?  Then the path leaves TCP, which costs a round trip or two. */
 static void redial_probe(struct dms_path *path)
 {
@@ -198,14 +213,16 @@ static void redial_probe(struct dms_path *path)
 	dms_hello_rdma_addrs(s, &src, &dst);
 	found = !dms_cm_probe(path, &src, &dst);
 	mutex_lock(&s->lock);
-	if (dms_session_alive(s) && path_is_on_tcp(path)) {
-		path->found = found;
-		if (found) {
-			dms_path_kill(path, DMASTREAM_ERR_PATH, DMS_PATH_DETAIL_BETTER);
-		} else {
-			path->probes++;
-			redial_after(path, path->fails + path->probes);
-		}
+	s->probing = false;
+	if (!dms_session_alive(s)) {
+		mutex_unlock(&s->lock);
+		return;
+	}
+	if (found) {
+		session_found(s);
+	} else if (path_is_on_tcp(path)) {
+		path->probes++;
+		redial_after(path, path->fails + path->probes);
 	}
 	mutex_unlock(&s->lock);
 }
@@ -219,8 +236,15 @@ static enum redial redial_what(struct dms_session *s, struct dms_path *path)
 
 	if (!dms_session_alive(s))
 		return REDIAL_NOT;
-	if (path_is_on_tcp(path))
+	if (path_is_on_tcp(path)) {
+		/* one at a time of a session: it sleeps */
+		if (s->probing) {
+			redial_after(path, path->fails + path->probes + 1);
+			return REDIAL_NOT;
+		}
+		s->probing = true;
 		return REDIAL_PROBE;
+	}
 	if (path->off_epoch != path->epoch || path_has_carrier(path))
 		return REDIAL_NOT;
 	path_take(path, path->epoch + 1);
@@ -325,6 +349,30 @@ bool dms_session_kill_late(struct dms_session *s, struct dms_path *path)
 		xchg(&path->err_class, 0);
 	mutex_unlock(&s->lock);
 	return late;
+}
+
+/**
+ * dms_session_end_later() - must a path's streams wait for the session's end to be told?
+ * @s: session
+ * @path: of it, FENCED, and there will be no other carrier
+ *
+ * Who is told has his buffers back.  Pages of them that TCP has, and sends again, would be
+ * taken for what they were: the connection has to be reset first.
+ *
+ * Context: kill_work, no lock held.
+ * Return: true: the session is killed, and has kill_work run again when that is done.
+ */
+bool dms_session_end_later(struct dms_session *s, struct dms_path *path)
+{
+	bool later;
+
+	mutex_lock(&s->lock);
+	later = path->ops->tcp && dms_tcp_lent(s) && !test_bit(DMS_SF_CLOSED, &s->flags);
+	path->end_later = later;
+	mutex_unlock(&s->lock);
+	if (later)
+		dms_session_kill(s, path->err_class, path->err_detail);
+	return later;
 }
 
 /**
@@ -518,7 +566,10 @@ unsigned long dms_session_path_dead(const struct dms_session *s, const struct dm
 
 	if (!s->tcp || path->ops->tcp)
 		return 2 * msecs_to_jiffies(lost);
-	return msecs_to_jiffies(dead ?: (lost ?: DMS_PATH_PATIENCE_MS) / 5) + 1;
+	/* what was lost on the way is to be sent again before */
+	if (!dead)
+		dead = max((lost ?: DMS_PATH_PATIENCE_MS) / 5, 2 * dms_cm_ack_ms());
+	return msecs_to_jiffies(dead) + 1;
 }
 
 /**

@@ -31,6 +31,7 @@
 #include <linux/dmastream.h>
 
 #include "addr.h"
+#include "compat.h"
 #include "fault.h"
 #include "hello.h"
 #include "node.h"
@@ -87,8 +88,7 @@ void dms_sock_free(struct dms_session *s)
 {
 	kfree(s->sockpriv);
 	s->sockpriv = NULL;
-	kvfree(s->tcp_io);
-	s->tcp_io = NULL;
+	dms_tcp_free(s);
 }
 
 /*
@@ -147,6 +147,7 @@ static void sock_attach(struct dms_session *s, struct socket *sock)
 	p->rx_len = 0;
 	p->tx_len = 0;
 	tcp_sock_set_nodelay(sk);
+	dms_sock_noio(sk);	/* our works are of a queue that reclaim may wait for */
 	write_lock_bh(&sk->sk_callback_lock);
 	p->data_ready = sk->sk_data_ready;
 	p->state_change = sk->sk_state_change;
@@ -525,7 +526,10 @@ static int tx_all(struct dms_session *s, int *budget)
 	ret = tx_flush(s);
 	if (ret || p->tx_len)
 		return ret;
-	dms_tcp_answer_revokes(s);
+	if (!dms_tcp_answer_revokes(s)) {
+		dms_sock_broken(s, DMS_RULE_ACK, "acknowledgement");
+		return 0;
+	}
 	ret = dms_tcp_send(s, budget);
 	return min(ret, 0);
 }
@@ -639,13 +643,14 @@ void dms_sock_hang_up(struct dms_session *s)
 void dms_sock_close(struct dms_session *s)
 {
 	bool bye = test_bit(DMS_SF_BYE, &s->flags) && test_bit(DMS_SF_WAS_UP, &s->flags);
-	bool reset = READ_ONCE(s->node->going) || (dms_tcp_lent(s) && !bye) ||
+	bool reset = READ_ONCE(s->node->going) ||
 		     (s->err_class == DMASTREAM_ERR_SESSION && s->err_detail == ETIMEDOUT);
 
 	/* it may be dialling at this moment; afterwards s->sock does not change */
 	cancel_work_sync(&s->sock_work);
 	if (!s->sock)
 		return;
+	reset |= dms_tcp_lent(s) && !bye;
 	if (bye)
 		dms_sock_say_bye(s);
 	sock_detach(s);

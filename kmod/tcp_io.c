@@ -11,18 +11,23 @@
  * of it a copy is made, since its memory is about to be given back, and the peer, who does
  * not know yet, takes it for true.
  *
- * Memory for DATA, if it is much, is lent to TCP and not copied.  It has it back when the
- * peer has acknowledged it, and before that the buffer is nobody else's: keys are taken
- * back when the peer says that it has landed, which it says by the same connection.
+ * Memory for DATA, if it is much, is lent to TCP and not copied.  TCP has it until the peer
+ * has acknowledged it, and before that it is nobody else's: a key is taken back when the
+ * peer says that what it opens has landed, and whoever says so has acknowledged it.  A
+ * peer that has not is lying, to be sent what comes into that memory next.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/bitops.h>
+#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/net.h>
 #include <linux/slab.h>
+#include <linux/tcp.h>
 #include <linux/uio.h>
+
+#include <net/tcp.h>
 
 #include <linux/dmastream.h>
 
@@ -33,7 +38,10 @@
 #include "session.h"
 #include "stats.h"
 #include "transport_tcp.h"
+#include "wq.h"
 
+/* How often a fence looks whether the peer has acknowledged: a round trip or so. */
+#define DMS_TCP_ACK_POLL_MS	2
 /* DATA of less than this is copied: a page that is lent costs more than that. */
 #define DMS_TCP_LEND_MIN	8192
 
@@ -92,7 +100,7 @@ static void pick_read(struct dms_tcp *tp, struct dms_tcp_out *out)
 		.addr = rd->remote_addr,
 	};
 
-	list_del_init(&rd->node);
+	list_move_tail(&rd->node, &tp->asked);
 	out_begin(out, tp, DMS_MSG_READ, &move, 0);
 	out->nr_sge = 0;
 }
@@ -166,7 +174,8 @@ static void pick_of(struct dms_tcp *tp, struct dms_tcp_out *out)
 
 	spin_lock(&path->lock);
 	other = !list_empty(&tp->tx) || !list_empty(&tp->reads);
-	if (tp->dead)
+	/* DOWN may have been said already, and nothing may follow that */
+	if (path->state != DMS_PATH_UP)
 		goto out;
 	if (!list_empty(&tp->replies) && (tp->reply_turn || !other)) {
 		pick_data(tp, out);
@@ -277,6 +286,19 @@ static void packet_left(struct dms_tcp *tp, struct dms_txpkt *pkt)
 		dms_path_send_done(pkt, 0);
 }
 
+/* So far the peer has to acknowledge until its pages are ours again. */
+static void note_lent(struct dms_session *s, struct dms_tcp_io *io)
+{
+	struct dms_tcp_reply *r = io->out.reply;
+
+	io->lent = true;
+	io->lent_to = READ_ONCE(tcp_sk(s->sock->sk)->write_seq);
+	if (r) {
+		r->key->lent = true;
+		r->key->lent_to = io->lent_to;
+	}
+}
+
 static void out_end(struct dms_tcp_out *out)
 {
 	struct dms_tcp_reply *r = out->reply;
@@ -300,13 +322,16 @@ static int out_push(struct dms_session *s, struct dms_tcp_io *io)
 	int n;
 
 	lockdep_assert_held(&io->lock);
+	if (io->cut)
+		return 0;
 	if (!out->head_len)
 		return 1;
 	while (!out_all_sent(out)) {
 		n = out->pages ? out_lend(s->sock, out) : out_copy(s->sock, out);
 		if (n <= 0)
 			return n == -EAGAIN ? 0 : n ?: -EIO;
-		io->lent |= out->pages;
+		if (out->pages)
+			note_lent(s, io);
 		out_advance(out, n);
 	}
 	out_end(out);
@@ -330,6 +355,7 @@ int dms_tcp_rest(struct dms_session *s)
 	if (!io)
 		return 1;
 	mutex_lock(&io->lock);
+	io->una = READ_ONCE(tcp_sk(s->sock->sk)->snd_una);
 	ret = out_push(s, io);
 	mutex_unlock(&io->lock);
 	return ret;
@@ -406,8 +432,8 @@ static enum dms_rule begin_data(struct dms_tcp *tp, const struct dms_move *move,
 	if (move->read >= tp->nr_asks || !tp->ask[move->read].out)
 		return DMS_RULE_KEY;
 	rd = &tp->path->reads[move->read];
-	/* one that was not asked for yet is still on tp->reads */
-	if (!list_empty(&rd->node) || move->addr != tp->ask[move->read].got ||
+	/* in the order of the questions: what lands in a landing lands from its beginning */
+	if (list_first_entry_or_null(&tp->asked, struct dms_read, node) != rd || move->addr != tp->ask[move->read].got ||
 	    move->len > rd->len - move->addr)
 		return DMS_RULE_KEY;
 	in->rd = rd;
@@ -424,6 +450,7 @@ static enum dms_rule begin_write(struct dms_tcp *tp, const struct dms_move *move
 
 	if (!k)
 		return DMS_RULE_KEY;
+	in->key = k;
 	in->pool = k->pool;
 	in->tile = k->tile;
 	in->at = k->at + move->addr;
@@ -482,7 +509,10 @@ enum dms_rule dms_tcp_begin(struct dms_session *s, u16 type, const u8 *body, u32
 	tp = io->of[move.index];
 	if (tp && tp->epoch != move.epoch)
 		tp = NULL;
-	if (tp)
+	/* the dialling side is up before it tells of its carrier */
+	if (tp && READ_ONCE(tp->path->state) == DMS_PATH_CONNECTING)
+		rule = DMS_RULE_EPOCH;
+	else if (tp)
 		rule = begin_on(tp, type, &move, in);
 	in->tp = tp;
 	in->type = type;
@@ -533,6 +563,8 @@ static void in_data(struct dms_tcp_in *in)
 	ask->got += in->got;
 	all = ask->got == in->rd->len;
 	ask->out = !all;
+	if (all)
+		list_del_init(&in->rd->node);
 	spin_unlock(&tp->path->lock);
 	if (all)
 		dms_path_read_done(in->rd, 0);
@@ -556,8 +588,16 @@ static void in_throw_away(struct dms_tcp_in *in)
 
 static void in_advance(struct dms_tcp_in *in, u32 n)
 {
+	struct dms_path *path = in->tp ? in->tp->path : NULL;
+
 	in->left -= n;
 	in->at += n;
+	/* a network may be slow: it is not stuck */
+	if (path && in->type == DMS_MSG_DATA) {
+		spin_lock(&path->lock);
+		path->moved = jiffies;
+		spin_unlock(&path->lock);
+	}
 	/* what is thrown away goes to the same place over and over */
 	if (in->tp)
 		in->got += n;
@@ -589,13 +629,14 @@ int dms_tcp_receive(struct dms_session *s)
 			break;
 		}
 		ret = kernel_recvmsg(s->sock, &msg, vec, nr, bytes, msg.msg_flags);
-		if (ret > 0)
+		if (ret > 0) {
+			WRITE_ONCE(s->last_heard, jiffies);
 			in_advance(&io->in, ret);
-		else if (ret != -EAGAIN)
+		} else if (ret != -EAGAIN) {
 			ret = ret ?: -ECONNRESET;
+		}
 	}
 	if (ret > 0) {
-		WRITE_ONCE(s->last_heard, jiffies);
 		in_end(io);
 		ret = 1;
 	}
@@ -606,6 +647,16 @@ int dms_tcp_receive(struct dms_session *s)
 /*
  * ---- Keys and carriers that go ----
  */
+
+/* What is on the wire of it cannot be finished. */
+static void out_cut(struct dms_tcp_io *io)
+{
+	io->cut = true;
+	io->out.head_len = 0;
+	io->out.pkt = NULL;
+	io->out.reply = NULL;
+	io->out.tp = NULL;
+}
 
 /* The rest of what goes out is copied: its memory is not ours much longer. */
 static void out_keep(struct dms_session *s, struct dms_tcp_io *io)
@@ -625,8 +676,7 @@ static void out_keep(struct dms_session *s, struct dms_tcp_io *io)
 		return;
 	copy = kvmalloc(bytes, GFP_KERNEL);
 	if (!copy) {
-		/* what is on the wire cannot be finished: nothing more may follow it */
-		out->head_len = 0;
+		out_cut(io);
 		dms_session_kill(s, DMASTREAM_ERR_SESSION, ENOMEM);
 		return;
 	}
@@ -644,14 +694,14 @@ static void out_keep(struct dms_session *s, struct dms_tcp_io *io)
 	out->off = 0;
 }
 
-/* The peer asked by a key that it has given back: it gets no answer. */
-static void drop_replies(struct dms_session *s, struct dms_tcp_io *io, struct dms_tcp *tp,
-			 struct dms_tcp_key *k)
+/*
+ * The peer asked by a key that it has given back: it gets no answer.  Nothing of it is
+ * half sent: that came first.
+ */
+static void drop_replies(struct dms_tcp *tp, struct dms_tcp_key *k)
 {
 	struct dms_tcp_reply *r, *next;
 
-	if (io->out.head_len && io->out.reply && io->out.reply->key == k)
-		out_keep(s, io);
 	spin_lock(&tp->path->lock);
 	k->open = false;
 	list_for_each_entry_safe(r, next, &tp->replies, node)
@@ -660,46 +710,102 @@ static void drop_replies(struct dms_session *s, struct dms_tcp_io *io, struct dm
 	spin_unlock(&tp->path->lock);
 }
 
-static void answer_revokes(struct dms_session *s, struct dms_tcp_io *io, struct dms_tcp *tp)
+/* A key that is to be taken back, or nr_keys. */
+static unsigned long next_revoke(struct dms_tcp *tp)
+{
+	unsigned long i;
+
+	spin_lock(&tp->path->lock);
+	i = find_first_bit(tp->revoke, tp->nr_keys);
+	if (i < tp->nr_keys)
+		__clear_bit(i, tp->revoke);
+	spin_unlock(&tp->path->lock);
+	return i;
+}
+
+/* False: the peer has said that it has what it has not acknowledged. */
+static bool answer_revokes(struct dms_tcp_io *io, struct dms_tcp *tp)
 {
 	struct dms_path *path = tp->path;
 	unsigned long i;
 
-	for (i = 0; i < tp->nr_keys; i++) {
-		bool due;
-
-		spin_lock(&path->lock);
-		due = __test_and_clear_bit(i, tp->revoke);
-		spin_unlock(&path->lock);
-		if (!due)
-			continue;
-		/* a push that is still coming in writes by it: the peer lied */
-		if (io->in.left && io->in.tp == tp && io->in.type == DMS_MSG_WRITE)
+	while ((i = next_revoke(tp)) < tp->nr_keys) {
+		if (tp->key[i].lent && before(io->una, tp->key[i].lent_to))
+			return false;
+		/* what is still coming in by it is none of ours any more: the peer lied */
+		if (io->in.left && io->in.tp == tp && io->in.type == DMS_MSG_WRITE &&
+		    io->in.key == &tp->key[i])
 			in_throw_away(&io->in);
-		drop_replies(s, io, tp, &tp->key[i]);
+		drop_replies(tp, &tp->key[i]);
 		dms_stat_inc(DMS_STAT_KEYS_INVALIDATED);
 		dms_path_revoke_done(&path->keys[i], 0);
 	}
+	return true;
 }
 
 /**
  * dms_tcp_answer_revokes() - keys open nothing any more
- * @s: UP
+ * @s: UP; after dms_tcp_rest(), which looks what is acknowledged
  *
  * Context: sock_work.
+ * Return: false: the peer broke a rule, and the session must end.
  */
-void dms_tcp_answer_revokes(struct dms_session *s)
+bool dms_tcp_answer_revokes(struct dms_session *s)
 {
 	struct dms_tcp_io *io = READ_ONCE(s->tcp_io);
+	bool ok = true;
 	u32 i;
 
 	if (!io)
-		return;
+		return true;
 	mutex_lock(&io->lock);
-	for (i = 0; i < s->nr_paths; i++)
+	for (i = 0; i < s->nr_paths && ok; i++)
 		if (io->of[i])
-			answer_revokes(s, io, io->of[i]);
+			ok = answer_revokes(io, io->of[i]);
 	mutex_unlock(&io->lock);
+	return ok;
+}
+
+static bool all_acked(struct dms_tcp_io *io)
+{
+	bool acked;
+
+	mutex_lock(&io->lock);
+	acked = !io->lent || !before(io->una, io->lent_to);
+	mutex_unlock(&io->lock);
+	return acked;
+}
+
+/**
+ * dms_tcp_wait_acked() - until TCP has no page of ours any more
+ * @s: session
+ *
+ * What is lent now by other paths is waited for, too.  A peer that acknowledges nothing is
+ * given up by the session's clock, and by path_lost_ms.
+ *
+ * Context: kill_work; returns at once when the session is killed.
+ */
+void dms_tcp_wait_acked(struct dms_session *s)
+{
+	struct dms_tcp_io *io = READ_ONCE(s->tcp_io);
+
+	while (io && !test_bit(DMS_SF_KILLED, &s->flags) && !all_acked(io)) {
+		/* it looks how far the peer is */
+		queue_work(dms_wq, &s->sock_work);
+		msleep(DMS_TCP_ACK_POLL_MS);
+	}
+}
+
+/**
+ * dms_tcp_free() - the session is freed
+ * @s: no carrier is left
+ */
+void dms_tcp_free(struct dms_session *s)
+{
+	if (s->tcp_io)
+		kvfree(s->tcp_io->out.copy);
+	kvfree(s->tcp_io);
+	s->tcp_io = NULL;
 }
 
 /**
@@ -722,7 +828,11 @@ void dms_tcp_forget(struct dms_session *s, struct dms_tcp *tp)
 		io->of[index] = NULL;
 	if (io->out.head_len && io->out.tp == tp) {
 		pkt = io->out.pkt;
-		out_keep(s, io);
+		/* at the end of the session nothing is sent any more */
+		if (test_bit(DMS_SF_KILLED, &s->flags))
+			out_cut(io);
+		else
+			out_keep(s, io);
 		spin_lock(&tp->path->lock);
 		if (pkt)
 			list_add_tail(&pkt->node, &tp->quiet);

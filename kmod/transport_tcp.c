@@ -28,6 +28,8 @@
 /* Keys of a path, and pages that one opens, as over RDMA. */
 #define DMS_TCP_KEYS		64
 #define DMS_TCP_SEG_PAGES	256
+/* Packets that are out at a time, whatever the peer has room for. */
+#define DMS_TCP_PACKETS		64
 /* The lower bits of an rkey are the key's number. */
 #define DMS_TCP_KEY_BITS	8
 
@@ -92,6 +94,7 @@ static int tcp_expose(struct dms_path *path, struct dms_key *key, struct dms_poo
 	k->len = len;
 	k->write = key->write;
 	k->rkey = ++tp->uses << DMS_TCP_KEY_BITS | nr;
+	k->lent = false;
 	k->open = true;
 	key->addr = 0;
 	key->rkey = k->rkey;
@@ -155,6 +158,7 @@ static struct dms_tcp *tcp_new(struct dms_path *path)
 	INIT_LIST_HEAD(&tp->tx);
 	INIT_LIST_HEAD(&tp->quiet);
 	INIT_LIST_HEAD(&tp->reads);
+	INIT_LIST_HEAD(&tp->asked);
 	INIT_LIST_HEAD(&tp->replies);
 	INIT_LIST_HEAD(&tp->replies_free);
 	spin_lock(&path->lock);
@@ -181,7 +185,7 @@ static void tcp_limits(struct dms_path *path)
 	path->my_slots = s->mine.slots;
 	path->my_slots_max = path->my_slots;
 	path->moves = false;
-	path->nr_txpkts = path->slots;
+	path->nr_txpkts = min_t(u32, path->slots, DMS_TCP_PACKETS);
 	path->pushes = both & DMS_FEATURE_PUSH;
 	path->nr_writes = path->pushes ? DMS_PATH_WRITES : 0;
 	path->slot_bytes = s->slot_bytes;
@@ -270,12 +274,14 @@ int dms_tcp_attach(struct dms_path *path)
 		mutex_lock(&tp->setup_lock);
 		if (!tp->dead)
 			ret = tcp_make(tp);
+		/* it maps pools, for which the fence has to wait */
+		if (!ret)
+			dms_path_up(path);
 		mutex_unlock(&tp->setup_lock);
 		tcp_put(tp);
 	}
 	if (!ret) {
 		dms_stat_inc(DMS_STAT_PATHS_TCP);
-		dms_path_up(path);
 	} else if (ret != -ESHUTDOWN) {
 		dms_path_kill(path, DMASTREAM_ERR_PATH, DMS_PATH_DETAIL_ERRNO - ret);
 	}
@@ -293,10 +299,12 @@ void dms_tcp_tell(struct dms_path *path)
 	struct dms_tcp_io *io = path->session->tcp_io;
 
 	mutex_lock(&io->lock);
-	if (io->of[path->index])
+	if (io->of[path->index]) {
 		io->of[path->index]->told = true;
+		/* under the lock: the fence, which cancels what is queued, comes after it */
+		tcp_poke(path);
+	}
 	mutex_unlock(&io->lock);
-	tcp_poke(path);
 }
 
 /* ---- the fence ---- */
@@ -335,9 +343,9 @@ static void tcp_answer(struct dms_tcp *tp)
 }
 
 /*
- * Pages that TCP still has are of messages whose buffers nobody gets back before the peer
- * has said, in the next epoch, what has landed: and that it says behind all of this one.
- * When the session ends instead, its socket is reset first.
+ * Pages that TCP still has would be sent, or sent again, with what their processes write
+ * into them next: the fence waits until the peer has acknowledged them.  When the session
+ * ends instead, its socket is reset before streams are told: dms_session_end_later().
  */
 static void tcp_fence(struct dms_path *path)
 {
@@ -354,6 +362,7 @@ static void tcp_fence(struct dms_path *path)
 	mutex_unlock(&tp->setup_lock);
 	/* 2. sock_work knows nothing of it any more, and no work of a session at its end is left */
 	dms_tcp_forget(s, tp);
+	dms_tcp_wait_acked(s);
 	if (test_bit(DMS_SF_KILLED, &s->flags))
 		cancel_work_sync(&s->sock_work);
 	/* 3. what has no answer */

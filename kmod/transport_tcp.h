@@ -41,6 +41,9 @@ struct dms_tcp_key {
 	u32			rkey;
 	bool			open;
 	bool			write;
+	/* pages of it were lent to TCP, up to this byte of the connection; tcp->lock */
+	bool			lent;
+	u32			lent_to;
 };
 
 /* A READ that we make; path->lock. */
@@ -63,7 +66,7 @@ struct dms_tcp {
 	struct kref		ref;
 	struct dms_path		*path;
 	u32			epoch;
-	/* making; the fence takes it to set dead, which also needs path->lock.  Outside path->lock */
+	/* making; the fence takes it to set dead, which also needs path->lock.  Outside session->lock */
 	struct mutex		setup_lock;
 	bool			dead;
 	bool			told;		/* the peer knows: tcp->lock */
@@ -75,6 +78,7 @@ struct dms_tcp {
 	u32			write_at;
 	struct list_head	quiet;		/* sent, and not told of yet: pkt->node */
 	struct list_head	reads;		/* to be asked for: rd->node */
+	struct list_head	asked;		/* in this order they are answered: rd->node */
 	struct list_head	replies;
 	struct list_head	replies_free;
 	bool			reply_turn;	/* before a packet */
@@ -111,15 +115,18 @@ struct dms_tcp_in {
 	struct dms_tile		tile;
 	u32			at;
 	struct dms_read		*rd;		/* DATA */
+	const struct dms_tcp_key *key;		/* WRITE */
 };
 
 /* What a session has for the paths that it carries itself; made with the first of them. */
 struct dms_tcp_io {
 	struct mutex		lock;
 	struct dms_tcp		*of[DMS_SESSION_PATHS_MAX];
-	u32			last[DMS_SESSION_PATHS_MAX];	/* epoch of the last one of each */
 	u32			turn;		/* whose message goes out next */
-	bool			lent;		/* pages were given to TCP */
+	bool			lent;		/* pages were given to TCP: */
+	u32			lent_to;	/* up to this byte of the connection */
+	u32			una;		/* from this byte on the peer has not acknowledged */
+	bool			cut;		/* a message was not finished: nothing may follow it */
 	struct dms_tcp_out	out;
 	struct dms_tcp_in	in;
 	u32			packet_len;
@@ -136,7 +143,9 @@ int dms_tcp_rest(struct dms_session *s);
 int dms_tcp_send(struct dms_session *s, int *budget);
 enum dms_rule dms_tcp_begin(struct dms_session *s, u16 type, const u8 *body, u32 len);
 int dms_tcp_receive(struct dms_session *s);
-void dms_tcp_answer_revokes(struct dms_session *s);
+bool dms_tcp_answer_revokes(struct dms_session *s);
+void dms_tcp_wait_acked(struct dms_session *s);
+void dms_tcp_free(struct dms_session *s);
 void dms_tcp_forget(struct dms_session *s, struct dms_tcp *tp);
 /* Were pages given to TCP, which it may still have?  At the end of the session. */
 static inline bool dms_tcp_lent(const struct dms_session *s)

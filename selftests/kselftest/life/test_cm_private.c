@@ -124,7 +124,8 @@ static void spoil(struct cm_data *d, unsigned int i)
 		{ offsetof(struct cm_data, version), 2, 0 },
 		{ offsetof(struct cm_data, version), 2, 0xff },
 		{ offsetof(struct cm_data, lane), 1, 0xff },
-		{ offsetof(struct cm_data, index), 1, 0xff },
+		/* 0xff is a probe: answered, and nothing else */
+		{ offsetof(struct cm_data, index), 1, 0xfe },
 		{ offsetof(struct cm_data, slots), 2, 0 },
 		{ offsetof(struct cm_data, slots), 2, 0xff },
 		{ offsetof(struct cm_data, reserved), 1, 1 },
