@@ -84,6 +84,12 @@ vm: for-guest
 	@$(if $(value RUN),,echo "make vm: say what to run: make vm NODES=2 RUN='rdma link'" >&2; exit 2)
 	@$(vm) --kernel $(or $(KERNEL),6.1) --nodes $(NODES) --run '$(subst ','\'',$(value RUN))' $(ARGS)
 
+# not a test: as long as one likes (TIME=600 SEED=1 KERNEL=6.12)
+.PHONY: soak
+soak:
+	@$(MAKE) for-guest KERNEL=$(or $(KERNEL),6.12)
+	@selftests/soak/soak --kernel=$(or $(KERNEL),6.12) $(if $(TIME),--time=$(TIME)) $(if $(SEED),--seed=$(SEED))
+
 debug-kernel:
 	@$(packages) kunit
 	@selftests/kernels/debug-kernel
@@ -99,6 +105,7 @@ help:
 	@echo 'make cost                             instructions per message, by function'
 	@echo 'make bench [ARGS=--quick]             speed beside verbs, TCP, rsockets, RDS, UCX, libfabric'
 	@echo 'make bench-report                     its table: which aims are reached'
+	@echo 'make soak TIME=600 [SEED=n]           streams under faults of every kind'
 	@echo "make vm KERNEL=6.12 NODES=2 RUN='...' run a command on each of some guests"
 	@echo 'make shell KERNEL=6.12 NODES=2        a prompt on each'
 	@echo

@@ -3,6 +3,8 @@
  * Many messages: threads with a pair each, several streams, both directions,
  * all lengths, groups and rings of random sizes; until the time is over, then
  * SHUTDOWN, and everything must come out.  In one guest or between two.
+ *
+ * PEER_SECONDS=N: so long; PEER_THREADS=N: so many, up to 16.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -12,8 +14,10 @@
 #include "kt.h"
 #include "peer.h"
 
-#define THREADS	4
+#define THREADS_MAX	16
 #define STREAMS	4
+
+static unsigned int threads = 4;
 
 struct worker {
 	struct peer_pair	p;
@@ -142,20 +146,20 @@ static void count_end(struct peer_end *e, uint64_t *msgs, uint64_t *eager, uint6
 static void run(struct worker *w, unsigned int seconds)
 {
 	uint64_t msgs = 0, eager = 0, rdma = 0, broken = 0;
-	pthread_t thread[THREADS];
+	pthread_t thread[THREADS_MAX];
 	char *before, *after;
 	unsigned int i, bad = 0;
 
 	before = peer_status();
 	peer_sync("go");
-	for (i = 0; i < THREADS; i++) {
+	for (i = 0; i < threads; i++) {
 		w[i].end_ns = kt_now_ns() + seconds * 1000000000ULL;
 		pthread_create(&thread[i], NULL, worker, &w[i]);
 	}
-	for (i = 0; i < THREADS; i++)
+	for (i = 0; i < threads; i++)
 		pthread_join(thread[i], NULL);
 	after = peer_status();
-	for (i = 0; i < THREADS; i++) {
+	for (i = 0; i < threads; i++) {
 		bad += !w[i].ok;
 		count_end(w[i].p.a, &msgs, &eager, &rdma, &broken);
 		count_end(w[i].p.b, &msgs, &eager, &rdma, &broken);
@@ -174,18 +178,28 @@ static void run(struct worker *w, unsigned int seconds)
 	free(after);
 }
 
+static unsigned int number(const char *name, unsigned int none, unsigned int max)
+{
+	const char *s = getenv(name);
+	unsigned long n = s ? strtoul(s, NULL, 0) : none;
+
+	return n < 1 ? 1 : n > max ? max : n;
+}
+
 int main(void)
 {
-	static struct worker w[THREADS];
+	unsigned int seconds = number("PEER_SECONDS", kt_quick() ? 8 : 20, 3600);
+	static struct worker w[THREADS_MAX];
 	const char *s = getenv("DMS_SEED");
 	uint32_t seed = s ? strtoul(s, NULL, 0) : (unsigned long)time(NULL) | 1;
 	struct peer_cfg a, b;
 	unsigned int i, k;
 	char service[16];
 
-	peer_watchdog(kt_quick() ? 90 : 120);
+	threads = number("PEER_THREADS", threads, THREADS_MAX);
+	peer_watchdog(90 + seconds);
 	printf("# DMS_SEED=%u\n", seed);
-	for (i = 0; i < THREADS; i++) {
+	for (i = 0; i < threads; i++) {
 		random_cfg(&a, &seed);
 		random_cfg(&b, &seed);
 		w[i].seed = peer_rand(&seed) | 1;
@@ -197,11 +211,11 @@ int main(void)
 				kt_ok(false, "connect %u", k);
 	}
 	if (!peer_errors) {
-		run(w, kt_quick() ? 8 : 20);
+		run(w, seconds);
 		peer_check_paths("after the stress");
 		peer_sync("checked");
 	}
-	for (i = 0; i < THREADS; i++)
+	for (i = 0; i < threads; i++)
 		peer_pair_close(&w[i].p);
 	peer_check_gauges();
 	return kt_end();
