@@ -54,6 +54,87 @@ static void path_each_stream(struct dms_path *path, void (*fn)(struct dms_stream
 	spin_unlock(&path->streams_lock);
 }
 
+/* ---- does the carrier carry? ---- */
+
+/**
+ * dms_path_stuck() - does the transport still carry anything?
+ * @path: any state
+ * @limit: jiffies
+ * @next: when to look again, in jiffies: made less while something is out
+ *
+ * A queue pair tells of its failure by an error completion, and some do not: the
+ * packets of rxe can be lost so that it neither repeats a READ nor gives it up,
+ * while the peer's module is well and answers on the session.
+ *
+ * What asked for no completion tells nothing.  When nothing else is out, something is
+ * sent that asks, for the next time.
+ *
+ * Context: process; session->lock may be held.
+ * Return: true when something was posted, and nothing has completed for so long.
+ */
+bool dms_path_stuck(struct dms_path *path, unsigned long limit, unsigned long *next)
+{
+	bool stuck = false;
+
+	spin_lock(&path->lock);
+	if (path->state != DMS_PATH_UP)
+		goto out;
+	if (dms_path_awaits(path)) {
+		stuck = time_after(jiffies, path->moved + limit);
+		*next = min(*next, limit / 4 + 1);
+	} else if (path->signal.quiet) {
+		path->sweep = true;
+		dms_path_kick(path);
+	}
+out:
+	spin_unlock(&path->lock);
+	return stuck;
+}
+
+/**
+ * dms_path_map_pool() - struct dms_transport_ops map_pool, of all transports
+ * @path: any state
+ * @pool: of which the caller has a reference or a transfer
+ *
+ * May come while the path ends, and its device goes: the count makes removal
+ * wait until the pool is mapped, so that it finds it to unmap.
+ *
+ * Context: process, may sleep.
+ * Return: 0, or as dms_pool_map(); -ENOTCONN: there is no device any more.
+ */
+int dms_path_map_pool(struct dms_path *path, struct dms_pool *pool)
+{
+	struct dms_ibdev *d;
+	int ret;
+
+	spin_lock(&path->lock);
+	d = path->ibdev;
+	if (!d) {
+		spin_unlock(&path->lock);
+		/*
+		 * Between two carriers: whoever makes the next one maps it, dms_path_back().
+		 * Or at the end, which the stream knows.
+		 */
+		return path->resumes ? 0 : -ENOTCONN;
+	}
+	/*
+	 * The device goes.  With a next carrier that is none of the caller's matter; and
+	 * nothing is posted any more once the path is killed, which removal may do a
+	 * moment later.
+	 */
+	if (!dms_ibdev_hold(d)) {
+		d = NULL;
+		if (path->resumes)
+			dms_path_kill(path, DMASTREAM_ERR_DEVICE, ENODEV);
+	}
+	spin_unlock(&path->lock);
+	if (!d)
+		return path->resumes ? 0 : -ENOTCONN;
+	ret = dms_pool_map(pool, d);
+	dms_ibdev_unhold(d);
+	return ret;
+}
+
 /* ---- the old carrier ---- */
 
 struct path_rest {
