@@ -507,8 +507,10 @@ static enum dms_rule session_word(struct dms_session *s, const struct dms_path_m
 	struct dms_path *path = s->path[msg->index];
 	enum dms_rule rule;
 
-	if (!dms_session_alive(s) || !path)
+	if (!dms_session_alive(s))
 		return DMS_RULE_NONE;
+	if (!path)
+		return msg->word == DMS_PATH_TCP ? DMS_RULE_STATE : DMS_RULE_NONE;
 	if (msg->word != DMS_PATH_TCP)
 		return session_hears(s, path, msg);
 	rule = session_hears_tcp(s, path, msg);

@@ -280,11 +280,10 @@ int dms_tcp_attach(struct dms_path *path)
 		mutex_unlock(&tp->setup_lock);
 		tcp_put(tp);
 	}
-	if (!ret) {
+	if (!ret)
 		dms_stat_inc(DMS_STAT_PATHS_TCP);
-	} else if (ret != -ESHUTDOWN) {
+	else if (ret != -ESHUTDOWN)
 		dms_path_kill(path, DMASTREAM_ERR_PATH, DMS_PATH_DETAIL_ERRNO - ret);
-	}
 	return ret;
 }
 

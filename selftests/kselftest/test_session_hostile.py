@@ -28,6 +28,9 @@ import time
 PORT = 7477
 MAGIC = 0x31534D44
 HELLO, REFUSE, PING, PONG, BYE = 1, 2, 3, 4, 5
+PATH, PACKET, READ, DATA, WRITE = 6, 7, 8, 9, 10
+DOWN, OFF, TCP = 1, 2, 3
+FEATURES_TCP = 4 | 8            # RESUME and TCP
 REFUSED_VERSION, REFUSED_AUTH, REFUSED_PREFIX = 4, 5, 6
 REFUSED_CROSSED, REFUSED_MALFORMED = 8, 9
 HELLO_LEN = 296
@@ -139,6 +142,43 @@ def up(**change):
     m = p.message()
     assert m and m[0] == HELLO and len(m[1]) >= HELLO_LEN, m
     return p
+
+
+def path(word, epoch, index=0):
+    return header(PATH, 8) + struct.pack('<IBBH', epoch, index, word, 0)
+
+
+def move(mtype, data=b'', epoch=2, index=0, reserved=0, read=0, rkey=0, length=None, addr=0):
+    """a PACKET, READ, DATA or WRITE"""
+    if length is None:
+        length = 0 if mtype == PACKET else len(data)
+    return (header(mtype, 24 + len(data))
+            + struct.pack('<IBBHIIQ', epoch, index, reserved, read, rkey, length, addr) + data)
+
+
+def packet(**change):
+    """one that says nothing, of a path's first packet"""
+    return move(PACKET, struct.pack('<HBBIIII3I', 0, 0, 0, 2, 0, 64, 0, 0, 0, 0), **change)
+
+
+def over_tcp():
+    """A peer without RDMA, whose one path the session's connection carries, in epoch 2."""
+    p = up(features=FEATURES_TCP)
+    p.send(path(OFF, 1))
+    m = p.message()
+    assert m == (PATH, struct.pack('<IBBH', 1, 0, OFF, 0)), m
+    p.send(path(TCP, 2))
+    return p
+
+
+def lives(p):
+    """It answers, whatever else it says."""
+    p.send(header(PING, 8) + struct.pack('<Q', 4711))
+    while True:
+        m = p.message()
+        assert m, 'closed'
+        if m[0] == PONG:
+            return
 
 
 # ---- the node ----
@@ -530,6 +570,81 @@ def many_up():
     assert took < 2 * SCALE, f'{took:.2f} s'
     for p in peers:
         p.s.close()
+
+
+@test
+def tcp_good():
+    """a path over the session's connection: what is said in order is heard, the old is dropped"""
+    before = counter('PATHS_TCP')
+    with over_tcp() as p:
+        lives(p)
+        p.send(packet())
+        lives(p)
+        p.send(move(PACKET, bytes(50), epoch=1) + move(DATA, bytes(60000), epoch=1)
+               + move(READ, epoch=1, length=5) + move(WRITE, bytes(9), epoch=0))
+        lives(p)
+        # it fails, and the next one, over and over
+        for epoch in range(2, 12):
+            p.send(path(DOWN, epoch) + path(OFF, epoch))
+            while p.message() != (PATH, struct.pack('<IBBH', epoch, 0, OFF, 0)):
+                pass
+            p.send(path(TCP, epoch + 1))
+        lives(p)
+    assert counter('PATHS_TCP') - before == 11
+
+
+@test
+def tcp_bad():
+    """what the peer of such a path may not say"""
+    top32 = (1 << 32) - 1
+    bad = {
+        'a packet of an epoch to come': packet(epoch=3),
+        'of no path': packet(index=1), 'of index 255': packet(index=255),
+        'a packet that is none': move(PACKET, bytes(100)),
+        'one longer than a slot': move(PACKET, bytes(20000)),
+        'one twice': packet() + packet(),
+        'reserved': packet(reserved=1), 'a packet with a key': packet(rkey=1),
+        'a packet with a length': packet(length=1),
+        'a READ without a key': move(READ, length=4096),
+        'with all keys': b''.join(move(READ, length=1, rkey=1 << 8 | i) for i in range(64)),
+        'of everything': move(READ, length=top32, rkey=256, addr=(1 << 64) - 1),
+        'of nothing': move(READ, rkey=256),
+        'DATA that nobody asked for': move(DATA, bytes(4096)),
+        'of any READ': move(DATA, bytes(1), read=0xffff),
+        'DATA of another length': move(DATA, bytes(10), length=9),
+        'a WRITE without a key': move(WRITE, bytes(4096), rkey=256),
+        'over TCP twice': path(TCP, 2), 'over TCP again': path(TCP, 3),
+        'over TCP, another path': path(TCP, 2, index=1),
+        'a word that is none': path(4, 2), 'DOWN of an epoch to come': path(DOWN, 9),
+    }
+    errors = protocol_errors()
+    for what, data in bad.items():
+        with over_tcp() as p:
+            p.send(data)
+            assert p.closed(), what
+    if errors is not None:
+        assert protocol_errors() - errors >= len(bad), 'protocol errors are not counted'
+
+
+@test
+def tcp_unasked():
+    """the same of a peer that has no such feature"""
+    for features in (0, 4, 8):
+        for data in (packet(epoch=1), path(TCP, 1), path(OFF, 1) + path(TCP, 2)):
+            with up(features=features) as p:
+                p.send(data)
+                assert p.closed(), features
+
+
+@test
+def tcp_pieces():
+    """messages that end in the middle"""
+    whole = packet() + move(PACKET, bytes(4000), epoch=1)
+    for n in range(1, len(whole), 97 if QUICK else 13):
+        with over_tcp() as p:
+            p.send(whole[:n])
+    took = good_client()
+    assert took < 2 * SCALE, f'{took:.2f} s'
 
 
 @test
