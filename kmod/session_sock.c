@@ -195,7 +195,7 @@ static bool tx_room(const struct dms_sock *p)
 
 /*
  * As much as goes, behind a path's message that has begun; the write_space callback goes
- * on.  Negative: the connection is broken.
+ * on.  1: all of it, and no message is half sent; negative: the connection is broken.
  */
 static int tx_flush(struct dms_session *s)
 {
@@ -217,7 +217,9 @@ static int tx_flush(struct dms_session *s)
 	}
 	p->tx_len -= sent;
 	memmove(p->tx, p->tx + sent, p->tx_len);
-	return n < 0 && n != -EAGAIN ? n : 0;
+	if (n < 0 && n != -EAGAIN)
+		return n;
+	return !p->tx_len;
 }
 
 /**
@@ -519,12 +521,11 @@ static void tx_words(struct dms_session *s)
  */
 static int tx_all(struct dms_session *s, int *budget)
 {
-	struct dms_sock *p = s->sockpriv;
 	int ret;
 
 	tx_words(s);
 	ret = tx_flush(s);
-	if (ret || p->tx_len)
+	if (ret <= 0)
 		return ret;
 	if (!dms_tcp_answer_revokes(s)) {
 		dms_sock_broken(s, DMS_RULE_ACK, "acknowledgement");
