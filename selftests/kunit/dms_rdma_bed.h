@@ -48,6 +48,7 @@
 #define dms_mr_expose		dms_t_mr_expose
 #define dms_mr_revoke		dms_t_mr_revoke
 #define dms_cm_room_work	dms_t_cm_room_work
+#define dms_cm_ack_ms		dms_t_cm_ack_ms
 #define dms_cm_listen		dms_t_cm_listen
 #define dms_cm_unlisten		dms_t_cm_unlisten
 #define dms_cm_flush		dms_t_cm_flush
