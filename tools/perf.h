@@ -21,7 +21,7 @@ enum perf_format { PERF_TEXT, PERF_JSON, PERF_CSV };
 /**
  * struct perf_opts - the command line
  * @test: name of the benchmark, or NULL for the server
- * @net: how each process's end is made
+ * @net: how each process's end is made; its host may be several, with commas
  * @size: bytes of a message, or of what is fetched or pushed
  * @request: bytes of a request of fetch
  * @iters: messages of a process; 0 when @duration_ns limits

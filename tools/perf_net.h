@@ -71,7 +71,7 @@ struct perf_event {
 /**
  * struct perf_net_opts - how an end is made
  * @device: of the transport, or NULL for the usual one
- * @host: client: the peer
+ * @host: client: the peer, of this process
  * @service: a name; a transport without names makes a port of it
  * @bind: network device or address to use, or NULL; where the transport has that
  * @port: 0 for the usual one

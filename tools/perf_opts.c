@@ -15,7 +15,7 @@
 #define MSG_MAX		0x7fffffffULL
 
 static const char usage_text[] =
-"Usage: %s TEST [options] HOST      measure\n"
+"Usage: %s TEST [options] HOST      measure; process i takes the i-th of HOST,HOST...\n"
 "       %s server [options]         what all tests talk to; without HOST a TEST is one too\n"
 "\n"
 "Tests:\n"

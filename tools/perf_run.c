@@ -97,17 +97,35 @@ static int measure(struct crew *c, struct perf_worker *w)
 	return 0;
 }
 
+/* The host of process @index: they take the words of HOST,HOST... by turns. */
+static char *host_of(const char *hosts, uint32_t index)
+{
+	uint32_t n = 1;
+	const char *p;
+
+	for (p = hosts; *p; p++)
+		n += *p == ',';
+	for (index %= n; index; index--)
+		hosts = strchr(hosts, ',') + 1;
+	return strndup(hosts, strcspn(hosts, ","));
+}
+
 static int child(struct crew *c, uint32_t index)
 {
+	struct perf_net_opts net = c->o->net;
+	char *host = host_of(net.host, index);
 	struct perf_worker w = {
 		.o = c->o,
 		.index = index,
 		.res = &c->shared->res[index],
 		.conns = calloc(c->o->streams, sizeof(*w.conns)),
 	};
-	int ret = w.conns ? perf_net_open(&c->o->net, &w.net) : -ENOMEM;
+	int ret = -ENOMEM;
 
+	net.host = host;
 	perf_hist_reset(&w.res->hist);
+	if (host && w.conns)
+		ret = perf_net_open(&net, &w.net);
 	if (!ret)
 		ret = measure(c, &w);
 	if (ret) {
@@ -118,6 +136,7 @@ static int child(struct crew *c, uint32_t index)
 	}
 	perf_net_close(w.net);
 	free(w.conns);
+	free(host);
 	return ret ? 1 : 0;
 }
 

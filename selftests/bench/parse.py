@@ -112,7 +112,7 @@ def engine(text, what):
                 **{f'{what}_{q}': got[q] for q in ('p50', 'p99') if q in got}}
     if what.endswith('-capacity'):
         return {what: (positive(got['ops'][0], 'achieved_ops'), '1/s')}
-    if what in ('fetch', 'push'):
+    if what in ('fetch', 'push', 'wirefetch', 'wirepush'):
         positive(got['ops'][0], 'achieved_ops')
         return {f'{what}_{name}': got[name] for name in ('mean', 'p50', 'p99', 'p99.9', 'cpu', 'ops') if name in got}
     if what == 'streams':

@@ -8,7 +8,9 @@ import subprocess
 PICTURES = (('bw', 'bandwidth', 'MB/s'), ('rate', 'rate', 'kmsg/s'), ('lat', 'ping-pong, half of the round trip', 'us'),
             ('connect', 'opening of a connection', 'us'))
 OPEN = (('fetch_mean', 'fetch, mean'), ('fetch_p99', 'fetch, P99'), ('fetch_cpu', 'fetch, CPU of an operation'),
-        ('push_mean', 'push, mean'), ('push_p99', 'push, P99'))
+        ('push_mean', 'push, mean'), ('push_p99', 'push, P99'), ('wirefetch_mean', 'fetch over hwsim, mean'),
+        ('wirefetch_p99', 'fetch over hwsim, P99'), ('wirefetch_cpu', 'fetch over hwsim, CPU of an operation'),
+        ('wirepush_mean', 'push over hwsim, mean'), ('wirepush_p99', 'push over hwsim, P99'))
 
 
 def quoted(text):

@@ -6,9 +6,9 @@ A step is a dictionary that JSON can carry into the guest:
   subject   who is measured; what  the figure: bw, rate, lat, connect, streams, fetch, push
   size, streams
   server, client   commands, as lists of words; "@A" and "@B" stand for the addresses of
-                   the two ends of the veth pair
+                   the two ends of the veth pair, "@S" for the server's addresses in fabric.py
   form      how the client's output is read, see parse.py
-  setup     a word for the guest: offloads, rds
+  setup     a word for the guest: plain, offloads, rds; cubic, dctcp
 """
 
 MIB = 1 << 20
@@ -22,16 +22,18 @@ LOADS = (30, 50, 70, 90)        # per cent of the lower one of the capacities
 FETCH = (4096, 65536)
 PUSH = (MIB,)                   # of each of PUSHERS processes at once
 PUSHERS = 16
+# where nobody pays for a NIC: fabric.py
+FABRIC = {'clients': PUSHERS, 'mbit': 10000, 'queue': 256 << 10}
 
 
-def engine(subject, what, size, streams, client, setup='', server=()):
+def engine(subject, what, size, streams, client, setup='', server=(), host='@B'):
     """A step of dmsperf or of one of the programs that share its code."""
     program = PROGRAMS[subject]
-    bind = {'tcp': ('va', 'vb'), 'rsockets': ('@A', '@B'), 'rds': ('@A', '@B')}.get(subject)
+    bind = {'tcp': ('va', 'vb'), 'rsockets': ('@A', '@B'), 'rds': ('@A', '@B')}.get(subject) if host == '@B' else None
     near, far = (('--bind', bind[0]), ('--bind', bind[1])) if bind else ((), ())
     return {'subject': subject, 'what': what, 'size': size, 'streams': streams, 'setup': setup, 'form': 'engine',
             'server': [program, 'server', *far, *server],
-            'client': [program, *map(str, client), *near, '--json', '@B']}
+            'client': [program, *map(str, client), *near, '--json', host]}
 
 
 def flow(subject, what, size, setup='', extra=(), streams=1):
@@ -109,29 +111,39 @@ def streams():
                    server=('--smalls', '4096'))]
 
 
-def fetch(size, rates):
+def fetch(size, rates, what='fetch', rivals=('plain',), host='@B'):
     """RATES: pairs of per cent and operations a second; None: what each can do."""
     count = {4096: 4000, 65536: 2000}[size]
-    common = ['fetch', '-s', size, '-q', 4]
-    return open_loop('fetch', size, 4, common, rates, count, ['--arrivals', 'gamma'])
+    return open_loop(what, size, 4, ['fetch', '-s', size, '-q', 4], rates, count, ['--arrivals', 'gamma'], rivals, host)
 
 
-def push(size, rates):
-    return open_loop('push', size, PUSHERS, ['push', '--procs', PUSHERS, '-s', size], rates, 64, [])
+def push(size, rates, what='push', rivals=('plain',), host='@B'):
+    return open_loop(what, size, PUSHERS, ['push', '--procs', PUSHERS, '-s', size], rates, 64, [], rivals, host)
 
 
-def open_loop(what, size, streams_, common, rates, count, extra):
+def open_loop(what, size, streams_, common, rates, count, extra, rivals, host):
+    """RIVALS: how TCP is set up, each of them a subject."""
+    subjects = [('tcp', setup, 'tcp' if setup == 'plain' else f'tcp, {setup}') for setup in rivals]
     out = []
     for load, rate_ in rates or [(None, None)]:
-        for subject in ('tcp', 'dmastream'):
+        for program, setup, subject in [*subjects, ('dmastream', '', 'dmastream')]:
             how = ['-n', count, *extra, '--rate', f'{rate_:.1f}'] if rates else ['-n', max(count // 4, 8), '--load', 'none']
-            step = engine(subject, what, size, streams_, [*common, *how], 'plain')
+            step = dict(engine(program, what, size, streams_, [*common, *how], setup, host=host), subject=subject)
             out.append(dict(step, load=load) if rates else dict(step, what=f'{what}-capacity'))
     return out
+
+
+def wire_fetch(size, rates):
+    return fetch(size, rates, 'wirefetch', ('cubic', 'dctcp'), '@S')
+
+
+def wire_push(size, rates):
+    return push(size, rates, 'wirepush', ('cubic', 'dctcp'), '@S')
 
 
 GROUPS = {'bw': lambda quick: bandwidth([65536, MIB] if quick else [4096, 65536, MIB]),
           'rate': lambda quick: rate(), 'lat': lambda quick: latency(), 'connect': lambda quick: connect(),
           'streams': lambda quick: streams()}
 # these need a capacity first
-OPEN = {'fetch': (fetch, FETCH), 'push': (push, PUSH)}
+OPEN = {'fetch': (fetch, FETCH), 'push': (push, PUSH), 'wirefetch': (wire_fetch, FETCH), 'wirepush': (wire_push, PUSH)}
+WIRE = ('wirefetch', 'wirepush')        # of OPEN: over fabric.py, in a guest of their own
