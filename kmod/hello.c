@@ -75,6 +75,7 @@
 #include "fault.h"
 #include "node.h"
 #include "path.h"
+#include "rails.h"
 #include "recv.h"
 #include "session.h"
 #include "session_impl.h"
@@ -127,8 +128,7 @@ static void hello_fill(struct dms_session *s)
 	}
 	h->qps = clamp_t(u32, READ_ONCE(dms_param_qps), 1, DMS_LANE_PATHS_MAX);
 	h->qps_latency = min_t(u32, READ_ONCE(dms_param_qps_latency), DMS_LANE_PATHS_MAX);
-	h->addrs = 1;
-	dms_addr_to_wire(&s->local, h->addr[0]);
+	dms_rails_fill(s);
 	if (dms_param_node_name)
 		strscpy(h->name, dms_param_node_name, sizeof(h->name));
 }
@@ -158,6 +158,7 @@ static void hello_agree(struct dms_session *s)
 	/* ours is in bounds, and so is the lower one */
 	s->nr_latency = min(s->mine.qps_latency, s->theirs.qps_latency);
 	s->nr_paths = min(s->mine.qps, s->theirs.qps) + s->nr_latency;
+	dms_rails_agree(s);
 }
 
 static bool hello_up(struct dms_session *s, enum dms_session_state from)
@@ -303,39 +304,6 @@ void dms_hello_asked(struct dms_session *s, const struct dms_hello *theirs)
 
 /* ---- the dialling side ---- */
 
-/**
- * dms_hello_rdma_addrs() - where the peer's queue pairs are asked for
- * @s: UP
- * @src: out: own address
- * @dst: out: the address that TCP reached, unless the peer says that its RDMA addresses
- *	 are others
- */
-void dms_hello_rdma_addrs(const struct dms_session *s, struct sockaddr_storage *src,
-			  struct sockaddr_storage *dst)
-{
-	struct sockaddr_storage a;
-	u32 scope = 0, i;
-
-	*src = s->local;
-	*dst = s->remote;
-	if (s->remote.ss_family == AF_INET6)
-		scope = ((const struct sockaddr_in6 *)&s->remote)->sin6_scope_id;
-	for (i = 0; i < s->theirs.addrs; i++) {
-		dms_addr_from_wire(&a, s->theirs.addr[i], scope);
-		if (dms_addr_same_host(&a, &s->remote))
-			break;
-	}
-	if (s->theirs.addrs && i == s->theirs.addrs) {
-		dms_addr_from_wire(dst, s->theirs.addr[0], scope);
-		if (dst->ss_family != src->ss_family) {
-			memset(src, 0, sizeof(*src));	/* any, of that family */
-			src->ss_family = dst->ss_family;
-		}
-	}
-	dms_addr_set_port(src, 0);
-	dms_addr_set_port(dst, s->theirs.rdma_port);
-}
-
 static void hello_dial_paths(struct dms_session *s)
 {
 	struct sockaddr_storage src, dst;
@@ -343,13 +311,14 @@ static void hello_dial_paths(struct dms_session *s)
 	u32 i;
 	int err;
 
-	dms_hello_rdma_addrs(s, &src, &dst);
 	for (i = 0; i < s->nr_paths; i++) {
 		path = dms_path_create(s, &dms_rdma_ops, dms_session_lane(s, i), i);
 		if (IS_ERR(path)) {
 			dms_session_kill(s, DMASTREAM_ERR_SESSION, -PTR_ERR(path));
 			return;
 		}
+		dms_session_choose_rail(s, path);
+		dms_rails_addrs(s, path->rail, &src, &dst);
 		err = dms_cm_dial(path, &src, &dst);
 		if (err && !s->tcp) {
 			pr_warn_ratelimited("session %u: no RDMA path from %pISc to %pISpc (error %d); has the interface of that address an RDMA device?\n",

@@ -20,8 +20,4 @@ void dms_hello_answered(struct dms_session *s, const struct dms_hello *theirs);
 void dms_hello_refused(struct dms_session *s, u32 reason, u32 detail, const u8 *nonce);
 void dms_hello_retry(struct dms_session *s);
 
-/* Any context. */
-void dms_hello_rdma_addrs(const struct dms_session *s, struct sockaddr_storage *src,
-			  struct sockaddr_storage *dst);
-
 #endif /* DMS_HELLO_H */

@@ -24,6 +24,8 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/dmastream.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cache.h>
 
 #include "cm.h"
 #include "core/wire.h"
@@ -365,6 +367,91 @@ struct dms_ibdev *dms_ibdev_tcp(void)
 const char *dms_ibdev_name(const struct dms_ibdev *d)
 {
 	return d->dev ? dev_name(&d->dev->dev) : "tcp";
+}
+
+/* A GID of RoCE v2 is an address of its netdev, of this namespace. */
+static bool gid_is_of(const struct ib_gid_attr *attr, const struct net *net)
+{
+	const struct in6_addr *a = (const struct in6_addr *)attr->gid.raw;
+	const struct net_device *ndev;
+	bool of = false;
+
+	if (attr->gid_type != IB_GID_TYPE_ROCE_UDP_ENCAP ||
+	    ipv6_addr_type(a) & (IPV6_ADDR_LINKLOCAL | IPV6_ADDR_LOOPBACK))
+		return false;
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(attr);
+	if (!IS_ERR(ndev))
+		of = net_eq(dev_net(ndev), net);
+	rcu_read_unlock();
+	return of;
+}
+
+/* One address of a port: @first, or one of its family, or any.  False: it has none. */
+static bool port_addr(struct ib_device *dev, u32 port, const struct net *net, const u8 *first,
+		      u8 *out)
+{
+	bool v4 = ipv6_addr_v4mapped((const struct in6_addr *)first);
+	const struct ib_gid_attr *attr;
+	struct ib_port_attr pa;
+	u32 worth, best = 0;
+	int i;
+
+	if (!rdma_protocol_roce_udp_encap(dev, port) || ib_query_port(dev, port, &pa))
+		return false;
+	for (i = 0; i < pa.gid_tbl_len; i++) {
+		attr = rdma_get_gid_attr(dev, port, i);
+		if (IS_ERR(attr))
+			continue;
+		worth = 0;
+		if (gid_is_of(attr, net)) {
+			const u8 *gid = attr->gid.raw;
+
+			worth = 1 + (v4 == ipv6_addr_v4mapped((const struct in6_addr *)gid)) +
+				!memcmp(gid, first, sizeof(attr->gid.raw));
+			if (worth > best)
+				memcpy(out, gid, sizeof(attr->gid.raw));
+		}
+		best = max(best, worth);
+		rdma_put_gid_attr(attr);
+	}
+	return best;
+}
+
+/**
+ * dms_ibdev_addrs() - addresses at which RDMA devices can be reached
+ * @net: namespace
+ * @first: address that comes first, if a device has it; as HELLO has them
+ * @out: likewise; one for each port
+ * @max: room in @out
+ *
+ * In the order in which the devices came.  It says nothing of whether a port is up.
+ *
+ * Context: process, may sleep.
+ * Return: how many there are in @out.
+ */
+u32 dms_ibdev_addrs(const struct net *net, const u8 first[16], u8 (*out)[16], u32 max)
+{
+	u8 addr[16], swap[16];
+	struct dms_ibdev *d;
+	u32 port, n = 0;
+
+	mutex_lock(&dms_ibdevs_lock);
+	list_for_each_entry(d, &dms_ibdevs, node) {
+		rdma_for_each_port(d->dev, port) {
+			if (!port_addr(d->dev, port, net, first, addr))
+				continue;
+			if (n && !memcmp(addr, first, sizeof(addr))) {
+				memcpy(swap, out[0], sizeof(swap));
+				memcpy(out[0], addr, sizeof(swap));
+				memcpy(addr, swap, sizeof(swap));
+			}
+			if (n < max)
+				memcpy(out[n++], addr, sizeof(addr));
+		}
+	}
+	mutex_unlock(&dms_ibdevs_lock);
+	return n;
 }
 
 static void dms_ibdev_end_tcp(void)

@@ -329,6 +329,16 @@ static void node_unlisten_work(struct work_struct *work)
 }
 
 /**
+ * dms_node_anywhere() - do nodes listen on all addresses of this host?
+ *
+ * Context: any.
+ */
+bool dms_node_anywhere(void)
+{
+	return !strcmp(dms_param_bind_addr, "::") || !strcmp(dms_param_bind_addr, "0.0.0.0");
+}
+
+/**
  * dms_node_resumable() - sessions whose queue pairs may be asked for again
  * @node: its lock is held
  * @up: one more; else one less

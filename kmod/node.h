@@ -67,6 +67,9 @@ void dms_node_resumable(struct dms_node *node, bool up);
 int dms_node_listen_get(struct dms_node *node);
 void dms_node_listen_put(struct dms_node *node);
 
+/* Does it listen on all addresses of this host? */
+bool dms_node_anywhere(void);
+
 /* For operators: calls fn on each session, a reference held, no lock; stops when it is non-zero. */
 int dms_node_walk_sessions(struct dms_node *node,
 			   int (*fn)(struct dms_session *s, void *arg), void *arg);

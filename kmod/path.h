@@ -71,6 +71,9 @@ struct dms_path {
 	u32				tcp_fails;	/* attempts in a row to go over TCP; kill_work */
 	u32				probes;		/* in a row that RDMA did not answer; session->lock */
 	bool				found;		/* it did: the next carrier is a queue pair; session->lock */
+	u8				home;		/* the rail that it is meant for; constant */
+	bool				was_away;	/* the last queue pair; session->lock */
+	u8				rail;		/* of the queue pair, or the next to be tried; session->lock */
 	bool				was_up;		/* the carrier; path->lock */
 	bool				was_tcp;	/* the last one; changed between carriers */
 	bool				end_later;	/* fenced, and waits to be told: session->lock */

@@ -417,6 +417,8 @@ void dms_session_path_up(struct dms_session *s, struct dms_path *path)
 		s->nr_up++;
 		if (!path->ops->tcp)
 			path->probes = 0;
+		if (!path->ops->tcp && s->role == DMS_ROLE_DIALLER)
+			dms_session_railed(s, path);
 		if (s->nr_up == s->nr_paths)
 			set_bit(DMS_SF_READY, &s->flags);
 	}

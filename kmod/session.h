@@ -23,6 +23,7 @@
 #include <linux/xarray.h>
 
 #include "core/fsm.h"
+#include "core/rail.h"
 #include "core/wire.h"
 
 #define DMS_LANE_PATHS_MAX	8
@@ -75,6 +76,9 @@ struct dms_session {
 	u32			slot_bytes;	/* the lower of both */
 	bool			resumes;	/* DMS_FEATURE_RESUME, both sides */
 	bool			tcp;		/* and DMS_FEATURE_TCP */
+	struct dms_rail_addr	own[DMS_RAILS_MAX];	/* that are in mine, and more; rails.c */
+	u32			nr_own;
+	struct dms_rails	rails;		/* the dialling side's */
 	struct sockaddr_storage	local;		/* of the TCP connection */
 	struct sockaddr_storage	remote;		/* likewise; port: the peer's listening port */
 
@@ -192,6 +196,7 @@ bool dms_session_end_later(struct dms_session *s, struct dms_path *path);
 bool dms_session_path_dying(struct dms_session *s, struct dms_path *path);
 void dms_session_path_off(struct dms_session *s, struct dms_path *path);
 void dms_session_redial_work(struct work_struct *work);
+void dms_session_choose_rail(struct dms_session *s, struct dms_path *path);
 struct dms_path *dms_session_next_carrier(struct dms_session *s, const struct dms_cm *cm);
 
 /* An acceptor's session by what a connection request showed; with a reference, or NULL. */

@@ -44,6 +44,7 @@ void dms_session_poke(struct dms_session *s);
 bool dms_session_next_word(struct dms_session *s, struct dms_path_msg *msg);
 enum dms_rule dms_session_path_said(struct dms_session *s, const struct dms_path_msg *msg);
 bool dms_session_tick_down(struct dms_session *s);
+void dms_session_railed(struct dms_session *s, struct dms_path *path);
 unsigned long dms_session_path_dead(const struct dms_session *s, const struct dms_path *path);
 
 /* session_stream.c */

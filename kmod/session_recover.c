@@ -20,6 +20,7 @@
 #include "hello.h"
 #include "node.h"
 #include "path.h"
+#include "rails.h"
 #include "session.h"
 #include "session_impl.h"
 #include "stats.h"
@@ -34,6 +35,9 @@ MODULE_PARM_DESC(path_dead_ms, "a queue pair on which nothing completes for so l
 static unsigned int dms_param_path_lost_ms = 30000;
 module_param_named(path_lost_ms, dms_param_path_lost_ms, uint, 0644);
 MODULE_PARM_DESC(path_lost_ms, "how long a path may have neither a queue pair nor TCP, while its peer lives, until its session ends, in ms; 0: for ever (default 30000)");
+
+/* A path on another rail than its own looks for that every 2 s or so. */
+#define DMS_HOME_FAILS		9
 
 /* A fifth of this is as patient as peer_lost_ms, when that is 0: never. */
 #define DMS_PATH_PATIENCE_MS	10000U
@@ -140,7 +144,7 @@ static void redial_rdma(struct dms_path *path)
 	struct sockaddr_storage src, dst;
 
 	dms_stat_inc(DMS_STAT_PATH_REDIALS);
-	dms_hello_rdma_addrs(path->session, &src, &dst);
+	dms_rails_addrs(path->session, READ_ONCE(path->rail), &src, &dst);
 	dms_cm_dial(path, &src, &dst);	/* kills the path when it fails */
 }
 
@@ -187,30 +191,64 @@ static bool path_is_on_tcp(struct dms_path *path)
 	return on;
 }
 
-/* An answer is one for all paths; session->lock held. */
-static void session_found(struct dms_session *s)
+/* Its queue pair goes over another rail than its own; session->lock held. */
+static bool path_is_away(struct dms_path *path)
+{
+	bool away;
+
+	spin_lock(&path->lock);
+	away = path->state == DMS_PATH_UP && !path->ops->tcp && path->rail != path->home;
+	spin_unlock(&path->lock);
+	return away;
+}
+
+/*
+ * A rail answers: it is one for all paths that have none, and for those whose own it is.
+ * session->lock held.
+ */
+static void session_found(struct dms_session *s, u8 rail)
 {
 	struct dms_path *path;
 	u32 i;
 
 	for (i = 0; i < s->nr_paths; i++) {
 		path = s->path[i];
-		if (!path || !path_is_on_tcp(path))
+		if (!path || !(path_is_on_tcp(path) || (path_is_away(path) && path->home == rail)))
 			continue;
 		path->found = true;
+		WRITE_ONCE(path->rail, rail);
 		dms_path_kill(path, DMASTREAM_ERR_PATH, DMS_PATH_DETAIL_BETTER);
 	}
 }
 
-/* Does RDMA work again?  Then the path leaves TCP, which costs a round trip or two. */
+/* The rail did not answer: another one, or again in a while; session->lock held. */
+static void session_not_found(struct dms_session *s, struct dms_path *path, u8 rail)
+{
+	if (path_is_on_tcp(path)) {
+		path->probes++;
+		WRITE_ONCE(path->rail, dms_rails_next(&s->rails, rail));
+		redial_after(path, path->fails + path->probes / s->rails.nr);
+	} else if (path_is_away(path)) {
+		redial_after(path, DMS_HOME_FAILS);
+	}
+}
+
+/*
+ * Does RDMA work again, or the path's own rail?  Then it leaves what carries it, which costs
+ * a round trip or two.
+ */
 static void redial_probe(struct dms_path *path)
 {
 	struct dms_session *s = path->session;
 	struct sockaddr_storage src, dst;
 	bool found;
+	u8 rail;
 
+	mutex_lock(&s->lock);
+	rail = path_is_away(path) ? path->home : path->rail;
+	mutex_unlock(&s->lock);
 	dms_stat_inc(DMS_STAT_PATH_PROBES);
-	dms_hello_rdma_addrs(s, &src, &dst);
+	dms_rails_addrs(s, rail, &src, &dst);
 	found = !dms_cm_probe(path, &src, &dst);
 	mutex_lock(&s->lock);
 	s->probing = false;
@@ -218,13 +256,47 @@ static void redial_probe(struct dms_path *path)
 		mutex_unlock(&s->lock);
 		return;
 	}
-	if (found) {
-		session_found(s);
-	} else if (path_is_on_tcp(path)) {
-		path->probes++;
-		redial_after(path, path->fails + path->probes);
-	}
+	if (found)
+		session_found(s, rail);
+	else
+		session_not_found(s, path, rail);
 	mutex_unlock(&s->lock);
+}
+
+/**
+ * dms_session_choose_rail() - the rail of a path that is made
+ * @s: its session
+ * @path: on the dialling side, in INIT, and not dialled yet
+ *
+ * The paths of a lane take turns, and so do its streams.
+ */
+void dms_session_choose_rail(struct dms_session *s, struct dms_path *path)
+{
+	u32 index = path->index;
+
+	if (path->lane == DMS_LANE_LATENCY)
+		index -= s->nr_paths - s->nr_latency;
+	path->home = dms_rails_home(&s->rails, index);
+	WRITE_ONCE(path->rail, path->home);
+}
+
+/**
+ * dms_session_railed() - a path of the dialling side has got a queue pair
+ * @s: session
+ * @path: of it, UP
+ *
+ * Context: process, session->lock held.
+ */
+void dms_session_railed(struct dms_session *s, struct dms_path *path)
+{
+	lockdep_assert_held(&s->lock);
+	if (path->rail != path->home) {
+		dms_stat_inc(DMS_STAT_RAILS_LEFT);
+		redial_after(path, DMS_HOME_FAILS);
+	} else if (path->was_away) {
+		dms_stat_inc(DMS_STAT_RAILS_BACK);
+	}
+	path->was_away = path->rail != path->home;
 }
 
 enum redial { REDIAL_NOT, REDIAL_RDMA, REDIAL_TCP, REDIAL_PROBE };
@@ -232,14 +304,15 @@ enum redial { REDIAL_NOT, REDIAL_RDMA, REDIAL_TCP, REDIAL_PROBE };
 /* session->lock held */
 static enum redial redial_what(struct dms_session *s, struct dms_path *path)
 {
-	bool tcp = next_is_tcp(path);
+	bool tcp = next_is_tcp(path), away;
 
 	if (!dms_session_alive(s))
 		return REDIAL_NOT;
-	if (path_is_on_tcp(path)) {
+	away = path_is_away(path);
+	if (away || path_is_on_tcp(path)) {
 		/* one at a time of a session: it sleeps */
 		if (s->probing) {
-			redial_after(path, path->fails + path->probes + 1);
+			redial_after(path, away ? DMS_HOME_FAILS : path->fails + path->probes + 1);
 			return REDIAL_NOT;
 		}
 		s->probing = true;

@@ -21,6 +21,7 @@
 #include "../unit/test_ack.c"
 #include "../unit/test_grant.c"
 #include "../unit/test_backoff.c"
+#include "../unit/test_rail.c"
 
 kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_wire_msg_suite,
@@ -39,4 +40,5 @@ kunit_test_suites(&dms_core_wire_suite,
 		  &dms_core_signal_suite,
 		  &dms_core_ack_suite,
 		  &dms_core_grant_suite,
-		  &dms_core_backoff_suite);
+		  &dms_core_backoff_suite,
+		  &dms_core_rail_suite);

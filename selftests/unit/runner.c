@@ -30,6 +30,7 @@ static const struct dms_test_suite *const suites[] = {
 	&dms_core_ack_suite,
 	&dms_core_grant_suite,
 	&dms_core_backoff_suite,
+	&dms_core_rail_suite,
 };
 
 void dms_test_fail(struct dms_test *test, const char *file, int line, int row,

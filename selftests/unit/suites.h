@@ -22,5 +22,6 @@ extern const struct dms_test_suite dms_core_signal_suite;
 extern const struct dms_test_suite dms_core_ack_suite;
 extern const struct dms_test_suite dms_core_grant_suite;
 extern const struct dms_test_suite dms_core_backoff_suite;
+extern const struct dms_test_suite dms_core_rail_suite;
 
 #endif /* DMS_SUITES_H */

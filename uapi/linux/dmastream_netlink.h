@@ -299,6 +299,8 @@ enum dmastream_counter {
 	DMASTREAM_CTR_PATH_PROBES	= 67,	/* looks of such a path for RDMA */
 	DMASTREAM_CTR_TCP_TX_BYTES	= 68,	/* payload that went over TCP in place of RDMA */
 	DMASTREAM_CTR_TCP_RX_BYTES	= 69,
+	DMASTREAM_CTR_RAILS_LEFT	= 70,	/* queue pairs over another rail than their path's own */
+	DMASTREAM_CTR_RAILS_BACK	= 71,	/* and then over that again */
 	DMASTREAM_CTR_END
 };
 
