@@ -73,6 +73,7 @@ struct dms_path {
 	bool				found;		/* it did: the next carrier is a queue pair; session->lock */
 	u8				home;		/* the rail that it is meant for; constant */
 	bool				was_away;	/* the last queue pair; session->lock */
+	u8				home_fails;	/* in a row, and soon; session->lock */
 	u8				rail;		/* of the queue pair, or the next to be tried; session->lock */
 	bool				was_up;		/* the carrier; path->lock */
 	bool				was_tcp;	/* the last one; changed between carriers */

@@ -36,8 +36,11 @@ static unsigned int dms_param_path_lost_ms = 30000;
 module_param_named(path_lost_ms, dms_param_path_lost_ms, uint, 0644);
 MODULE_PARM_DESC(path_lost_ms, "how long a path may have neither a queue pair nor TCP, while its peer lives, until its session ends, in ms; 0: for ever (default 30000)");
 
-/* A path on another rail than its own looks for that every 2 s or so. */
-#define DMS_HOME_FAILS		9
+/* A path on another rail than its own looks for that so often, */
+#define DMS_HOME_MS		2000U
+/* and half as often each time that it went back to it and was soon on another one again. */
+#define DMS_HOME_SOON		(60 * HZ)
+#define DMS_HOME_SHIFT_MAX	5
 
 /* A fifth of this is as patient as peer_lost_ms, when that is 0: never. */
 #define DMS_PATH_PATIENCE_MS	10000U
@@ -118,14 +121,25 @@ static bool next_is_tcp(const struct dms_path *path)
 	return path->session->tcp && !path->found;
 }
 
-/* After a moment, when the last ones failed.  session->lock held. */
-static void redial_after(struct dms_path *path, u32 fails)
+/* session->lock held */
+static void redial_in(struct dms_path *path, u32 ms)
 {
 	dms_path_get(path);		/* put in dms_session_redial_work(), or by kill_work */
 	/* it may wait for the time of a probe */
-	if (mod_delayed_work(dms_wq, &path->redial_work,
-			     msecs_to_jiffies(dms_backoff_ms(fails, get_random_u32()))))
+	if (mod_delayed_work(dms_wq, &path->redial_work, msecs_to_jiffies(ms)))
 		dms_path_put(path);
+}
+
+/* After a moment, when the last ones failed.  session->lock held. */
+static void redial_after(struct dms_path *path, u32 fails)
+{
+	redial_in(path, dms_backoff_ms(fails, get_random_u32()));
+}
+
+/* Of a path that is away: when to look for its home.  session->lock held. */
+static void look_home(struct dms_path *path)
+{
+	redial_in(path, DMS_HOME_MS << path->home_fails);
 }
 
 /* Both sides are fenced: the next carrier. */
@@ -229,7 +243,7 @@ static void session_not_found(struct dms_session *s, struct dms_path *path, u8 r
 		WRITE_ONCE(path->rail, dms_rails_next(&s->rails, rail));
 		redial_after(path, path->fails + path->probes / s->rails.nr);
 	} else if (path_is_away(path)) {
-		redial_after(path, DMS_HOME_FAILS);
+		look_home(path);
 	}
 }
 
@@ -280,6 +294,22 @@ void dms_session_choose_rail(struct dms_session *s, struct dms_path *path)
 	WRITE_ONCE(path->rail, path->home);
 }
 
+/*
+ * What its rail was worth.  Where packets are lost without a word another one comes first;
+ * a queue pair that broke may be made again where it was.  session->lock held.
+ */
+static void path_leaves_rail(struct dms_session *s, struct dms_path *path)
+{
+	bool soon = time_before(jiffies, path->back_at + DMS_HOME_SOON);
+
+	if (path->was_tcp || path->last_detail == DMS_PATH_DETAIL_BETTER)
+		return;
+	if (path->rail == path->home)
+		path->home_fails = soon ? min(path->home_fails + 1, (int)DMS_HOME_SHIFT_MAX) : 0;
+	if (path->last_detail == IB_WC_RETRY_EXC_ERR || path->last_detail == IB_WC_RESP_TIMEOUT_ERR)
+		WRITE_ONCE(path->rail, dms_rails_next(&s->rails, path->rail));
+}
+
 /**
  * dms_session_railed() - a path of the dialling side has got a queue pair
  * @s: session
@@ -292,7 +322,7 @@ void dms_session_railed(struct dms_session *s, struct dms_path *path)
 	lockdep_assert_held(&s->lock);
 	if (path->rail != path->home) {
 		dms_stat_inc(DMS_STAT_RAILS_LEFT);
-		redial_after(path, DMS_HOME_FAILS);
+		look_home(path);
 	} else if (path->was_away) {
 		dms_stat_inc(DMS_STAT_RAILS_BACK);
 	}
@@ -312,7 +342,10 @@ static enum redial redial_what(struct dms_session *s, struct dms_path *path)
 	if (away || path_is_on_tcp(path)) {
 		/* one at a time of a session: it sleeps */
 		if (s->probing) {
-			redial_after(path, away ? DMS_HOME_FAILS : path->fails + path->probes + 1);
+			if (away)
+				look_home(path);
+			else
+				redial_after(path, path->fails + path->probes + 1);
 			return REDIAL_NOT;
 		}
 		s->probing = true;
@@ -498,6 +531,8 @@ void dms_session_path_off(struct dms_session *s, struct dms_path *path)
 	dms_path_move(path, DMS_PATH_FENCED, DMS_PATH_INIT);
 	over = !dms_session_alive(s);
 	if (!over) {
+		if (s->role == DMS_ROLE_DIALLER)
+			path_leaves_rail(s, path);
 		session_say(s, path, DMS_PATH_OFF);
 		session_redial(s, path);
 	}
