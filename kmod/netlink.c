@@ -21,6 +21,7 @@
 #include <linux/dmastream_netlink.h>
 
 #include "core/credit.h"
+#include "core/wire.h"
 #include "events.h"
 #include "fault.h"
 #include "ibdev.h"
@@ -194,6 +195,12 @@ static u32 dms_nl_session_state(enum dms_session_state state)
 	}
 }
 
+/* An operator's features are those of the wire. */
+static_assert(DMASTREAM_WIRE_DEPTH == DMS_FEATURE_DEPTH);
+static_assert(DMASTREAM_WIRE_PUSH == DMS_FEATURE_PUSH);
+static_assert(DMASTREAM_WIRE_RESUME == DMS_FEATURE_RESUME);
+static_assert(DMASTREAM_WIRE_TCP == DMS_FEATURE_TCP);
+
 /* What the handshake sets is constant once the state is past it. */
 static int dms_put_session(struct sk_buff *skb, struct dms_session *s)
 {
@@ -221,7 +228,9 @@ static int dms_put_session(struct sk_buff *skb, struct dms_session *s)
 		return 0;
 	return nla_put(skb, DMASTREAM_SESSION_PEER_NONCE, DMS_WIRE_NONCE,
 		       s->theirs.nonce) ?:
-	       nla_put_u32(skb, DMASTREAM_SESSION_EPOCH, s->epoch);
+	       nla_put_u32(skb, DMASTREAM_SESSION_EPOCH, s->epoch) ?:
+	       nla_put_u64_64bit(skb, DMASTREAM_SESSION_FEATURES,
+				 s->mine.features & s->theirs.features, DMASTREAM_SESSION_PAD);
 }
 
 static int dms_tell_session(struct dms_session *s, void *arg)

@@ -54,6 +54,8 @@ const char *ctl_session_state(uint32_t n);
 const char *ctl_path_state(uint32_t n);
 const char *ctl_lane(uint32_t n);
 const char *ctl_event(uint32_t n);
+/* Features of a session, with a space between; those without a name as a number. */
+const char *ctl_features(uint64_t bits, char *buf, size_t size);
 
 /* dmsctl_out.c: JSON */
 void out_begin(void);

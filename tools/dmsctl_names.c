@@ -3,6 +3,8 @@
  * dmsctl: the names of numbers.  They are keys of the JSON that dmsctl(8)
  * documents, and stay.
  */
+#include <stdio.h>
+
 #include <linux/dmastream.h>
 #include <linux/dmastream_netlink.h>
 
@@ -190,4 +192,23 @@ const char *ctl_lane(uint32_t n)
 const char *ctl_event(uint32_t n)
 {
 	return pick(events, ARRAY_SIZE(events), n);
+}
+
+const char *ctl_features(uint64_t bits, char *buf, size_t size)
+{
+	static const char *const names[] = { "depth", "push", "resume", "tcp" };
+	size_t at = 0;
+	unsigned int i;
+
+	*buf = '\0';
+	for (i = 0; i < ARRAY_SIZE(names) && at < size; i++) {
+		if (!(bits & 1ULL << i))
+			continue;
+		at += snprintf(buf + at, size - at, "%s%s", at ? " " : "", names[i]);
+		bits &= ~(1ULL << i);
+	}
+	if (bits && at < size)
+		snprintf(buf + at, size - at, "%s0x%llx", at ? " " : "",
+			 (unsigned long long)bits);
+	return buf;
 }

@@ -161,9 +161,10 @@ static void node_fn(const struct nlattr *const *a, void *arg)
 
 static void session_json(const struct nlattr *const *a)
 {
-	char peer[DMASTREAM_ADDR_TEXT], nonce[33];
+	char peer[DMASTREAM_ADDR_TEXT], nonce[33], features[64];
 
 	hex(a[DMASTREAM_SESSION_PEER_NONCE], nonce, sizeof(nonce));
+	ctl_features(ctl_u64(a[DMASTREAM_SESSION_FEATURES]), features, sizeof(features));
 	out_object(NULL);
 	out_u64("id", ctl_u32(a[DMASTREAM_SESSION_ID]));
 	out_str("role", ctl_u32(a[DMASTREAM_SESSION_ROLE]) == DMASTREAM_ROLE_ACTIVE ?
@@ -175,12 +176,13 @@ static void session_json(const struct nlattr *const *a)
 	out_u64("rtt_ns", ctl_u64(a[DMASTREAM_SESSION_RTT_NS]));
 	out_u64("streams", ctl_u32(a[DMASTREAM_SESSION_STREAMS]));
 	out_u64("paths", ctl_u32(a[DMASTREAM_SESSION_PATHS]));
+	out_str("features", features);
 	out_close();
 }
 
 static void session_fn(const struct nlattr *const *a, void *arg)
 {
-	char peer[DMASTREAM_ADDR_TEXT], rtt[24] = "-";
+	char peer[DMASTREAM_ADDR_TEXT], features[64], rtt[24] = "-";
 	struct view *v = arg;
 
 	if (v->json) {
@@ -188,19 +190,21 @@ static void session_fn(const struct nlattr *const *a, void *arg)
 		return;
 	}
 	if (!v->rows++)
-		printf("  %-5s %-8s %-24s %-10s %10s %8s %6s\n", "id", "role",
-		       "peer", "state", "rtt us", "streams", "paths");
+		printf("  %-5s %-8s %-24s %-10s %10s %8s %6s %s\n", "id", "role",
+		       "peer", "state", "rtt us", "streams", "paths", "features");
 	if (a[DMASTREAM_SESSION_RTT_NS])
 		snprintf(rtt, sizeof(rtt), "%.1f",
 			 (double)ctl_u64(a[DMASTREAM_SESSION_RTT_NS]) / 1000);
-	printf("  %-5u %-8s %-24s %-10s %10s %8u %6u\n",
+	printf("  %-5u %-8s %-24s %-10s %10s %8u %6u %s\n",
 	       ctl_u32(a[DMASTREAM_SESSION_ID]),
 	       ctl_u32(a[DMASTREAM_SESSION_ROLE]) == DMASTREAM_ROLE_ACTIVE ?
 	       "active" : "passive",
 	       ctl_addr(a[DMASTREAM_SESSION_PEER], peer, sizeof(peer)),
 	       known(ctl_session_state(ctl_u32(a[DMASTREAM_SESSION_STATE]))), rtt,
 	       ctl_u32(a[DMASTREAM_SESSION_STREAMS]),
-	       ctl_u32(a[DMASTREAM_SESSION_PATHS]));
+	       ctl_u32(a[DMASTREAM_SESSION_PATHS]),
+	       ctl_features(ctl_u64(a[DMASTREAM_SESSION_FEATURES]), features,
+			    sizeof(features)));
 }
 
 /*

@@ -83,8 +83,15 @@ enum dmastream_nl_session {
 	DMASTREAM_SESSION_RTT_NS	= 8,	/* u64: of the last keepalive, when known */
 	DMASTREAM_SESSION_STREAMS	= 9,	/* u32 */
 	DMASTREAM_SESSION_PATHS		= 10,	/* u32: that are up */
+	DMASTREAM_SESSION_FEATURES	= 11,	/* u64: DMASTREAM_WIRE_* that both sides have; once it is up */
 	DMASTREAM_SESSION_END
 };
+
+/* Features of the wire protocol, for DMASTREAM_SESSION_FEATURES: the bits of HELLO. */
+#define DMASTREAM_WIRE_DEPTH	(1ULL << 0)	/* receives that move between queue pairs */
+#define DMASTREAM_WIRE_PUSH	(1ULL << 1)	/* direct push */
+#define DMASTREAM_WIRE_RESUME	(1ULL << 2)	/* streams survive their queue pair */
+#define DMASTREAM_WIRE_TCP	(1ULL << 3)	/* and go over TCP meanwhile */
 
 /* enum dmastream_nl_path_state - DMASTREAM_PATH_STATE */
 enum dmastream_nl_path_state {
