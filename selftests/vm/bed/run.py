@@ -50,9 +50,10 @@ class Spec:
         self.module_args = args.module_args
         self.quiet = args.quiet
         self.tree = base.TOP
-        self.module_needs = self.module_knows = ''
-        self.module = None if args.no_module else self.find_module('dmastream.ko', args.module)
-        self.nic_module = self.find_module('rdma_hwsim.ko') if self.nic == 'hwsim' else ''
+        # of each node
+        self.modules = [{} if args.no_module else self.dmastream(args.module_of.get(n, args.module))
+                        for n in range(self.nodes)]
+        self.nic_module = self.in_guest(self.find_module('rdma_hwsim.ko')) if self.nic == 'hwsim' else ''
         self.initramfs = kernels.initramfs(self.kernel)
         self.commands = [args.run_on.get(n, args.run) for n in range(self.nodes)]
         # the limit on a UNIX socket's name does not leave room for a work tree's
@@ -66,12 +67,19 @@ class Spec:
             raise BedError(f'no module for kernel {self.kernel.name} ({path})',
                            f'make modules KERNEL={self.kernel.name}; or --no-module' if name == 'dmastream.ko'
                            else f'kmod/build-modules --hwsim {self.kernel.name}')
-        if name == 'dmastream.ko':
-            self.module_needs = modinfo(path, '-F', 'depends').replace(',', ' ').strip()
-            self.module_knows = ' '.join(re.findall(r'(?m)^(\w+):', modinfo(path, '-p')))
+        return path
+
+    def in_guest(self, path):
         if not (path + '/').startswith(self.tree + '/'):
             return path     # the guest sees the host's root as well
         return '/mnt/tree' + path[len(self.tree):]
+
+    def dmastream(self, given):
+        """What a node is told of its module, in variables."""
+        path = self.find_module('dmastream.ko', given)
+        return {'DMS_MODULE': self.in_guest(path),
+                'DMS_MODULE_NEEDS': modinfo(path, '-F', 'depends').replace(',', ' ').strip(),
+                'DMS_MODULE_KNOWS': ' '.join(re.findall(r'(?m)^(\w+):', modinfo(path, '-p')))}
 
     @staticmethod
     def make_out(given):
@@ -102,8 +110,8 @@ class Spec:
             'DMS_MTU': self.mtu, 'DMS_NIC': self.nic,
             'DMS_RDMA': {'rxe': 'rxe0', 'hwsim': 'hw0'}.get(self.nic, ''),
             'DMS_NIC_MODULE': self.nic_module, 'DMS_NIC_ARGS': self.nic_args,
-            'DMS_MODULE': self.module or '', 'DMS_MODULE_ARGS': self.module_args,
-            'DMS_MODULE_NEEDS': self.module_needs, 'DMS_MODULE_KNOWS': self.module_knows,
+            'DMS_MODULE': '', 'DMS_MODULE_NEEDS': '', 'DMS_MODULE_KNOWS': '',
+            'DMS_MODULE_ARGS': self.module_args, **self.modules[node],
         }
         for n in range(self.nodes):
             env[f'DMS_PEER{n}'], env[f'DMS_PEER6_{n}'] = v4[n], v6[n]
@@ -168,12 +176,15 @@ class Run:
     def answer_requests(self):
         for ask in glob.glob(os.path.join(self.spec.out, '.ctl', 'ask.*.*')):
             _, what, node = os.path.basename(ask).split('.')
-            if node.isdigit() and int(node) < self.spec.nodes and what in ('kill', 'pause', 'resume'):
+            if node.isdigit() and int(node) < self.spec.nodes and what in ('kill', 'goes', 'pause', 'resume'):
                 g = self.guests[int(node)]
-                g.killed |= what == 'kill'
+                if what in ('kill', 'goes'):
+                    g.killed = True
+                    write(os.path.join(self.spec.out, '.ctl', f'gone.{g.node}'), '')
                 self.scan[g].paused |= what == 'pause'
                 self.note(g, f'{what} (asked for)')
-                g.signal(what)
+                if what != 'goes':
+                    g.signal(what)
             try:
                 os.unlink(ask)
             except FileNotFoundError:
