@@ -18,7 +18,12 @@
 #include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/net.h>
+#include <linux/notifier.h>
 #include <linux/random.h>
+#include <linux/reboot.h>
+#include <linux/rtnetlink.h>
+#include <linux/rwsem.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include <net/net_namespace.h>
@@ -40,6 +45,8 @@
 #define DMS_TCP_BACKLOG		1024
 /* After an error that is not the peer's: no memory, say. */
 #define DMS_ACCEPT_RETRY	msecs_to_jiffies(100)
+/* That a reboot waits for queue pairs which do not end. */
+#define DMS_REBOOT_LIMIT	(10 * HZ)
 
 unsigned int dms_param_port = DMASTREAM_PORT;
 module_param_named(port, dms_param_port, uint, 0644);
@@ -481,6 +488,24 @@ static int __net_init node_net_init(struct net *net)
 }
 
 /*
+ * Nothing new from here on, and what there is ends.  Returns what is left of @limit, 0: something
+ * has not ended.
+ */
+static unsigned long node_end(struct dms_node *node, unsigned long limit)
+{
+	mutex_lock(&node->listen_lock);
+	mutex_lock(&node->lock);
+	WRITE_ONCE(node->going, true);
+	mutex_unlock(&node->lock);
+	if (node->nr_listening)
+		node_unlisten(node);
+	mutex_unlock(&node->listen_lock);
+	/* requests that came before the listener went: they look at the node */
+	dms_cm_flush();
+	return dms_session_end_all(node, limit);
+}
+
+/*
  * Contexts have a reference on their namespace until they are shut down, and on
  * the module as long as they are open: none is left here, and no listener.
  */
@@ -488,16 +513,8 @@ static void __net_exit node_net_exit(struct net *net)
 {
 	struct dms_node *node = dms_node_of(net);
 
-	mutex_lock(&node->listen_lock);
-	mutex_lock(&node->lock);
-	WRITE_ONCE(node->going, true);
-	mutex_unlock(&node->lock);
-	if (WARN_ON_ONCE(node->nr_listening))
-		node_unlisten(node);
-	mutex_unlock(&node->listen_lock);
-	/* requests that came before the listener went: they look at the node */
-	dms_cm_flush();
-	dms_session_end_all(node);
+	WARN_ON_ONCE(node->nr_listening);
+	node_end(node, MAX_SCHEDULE_TIMEOUT);
 	flush_work(&node->unlisten_work);
 	dms_events_flush();
 	mutex_destroy(&node->lock);
@@ -511,6 +528,39 @@ static struct pernet_operations node_net_ops = {
 	.size	= sizeof(struct dms_node),
 };
 
+/*
+ * Reboot, power-off, kexec.  Some drivers reset their device on the way, others do not, and the
+ * kernel that kexec starts knows nothing of memory that a peer's NIC, or ours, still writes into.
+ * So all sessions end here, in order: their queue pairs are fenced, and peers hear of it at
+ * once instead of after peer_lost_ms.  Processes may go on, with their files open; their streams
+ * have ended, and there are no new ones.
+ *
+ * Context: process; net_rwsem, outside all locks of ours, keeps the namespaces.
+ */
+static int node_reboot(struct notifier_block *nb, unsigned long event, void *unused)
+{
+	unsigned long left = DMS_REBOOT_LIMIT;
+	struct dms_node *node;
+	u32 sessions = 0;
+	struct net *net;
+
+	down_read(&net_rwsem);
+	for_each_net(net) {
+		node = dms_node_of(net);
+		sessions += READ_ONCE(node->nr_sessions);
+		left = node_end(node, left);
+	}
+	up_read(&net_rwsem);
+	if (!left)
+		pr_err("sessions have not ended within %u s; a NIC may still use this host's memory\n",
+		       DMS_REBOOT_LIMIT / HZ);
+	else if (sessions)
+		pr_notice("%u sessions have ended, the system goes down\n", sessions);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block node_reboot_nb = { .notifier_call = node_reboot };
+
 /**
  * dms_node_init() - a node in every namespace
  *
@@ -518,8 +568,16 @@ static struct pernet_operations node_net_ops = {
  */
 int dms_node_init(void)
 {
+	int err;
+
 	get_random_bytes(dms_boot_nonce, sizeof(dms_boot_nonce));
-	return register_pernet_device(&node_net_ops);
+	err = register_pernet_device(&node_net_ops);
+	if (err)
+		return err;
+	err = register_reboot_notifier(&node_reboot_nb);
+	if (err)
+		unregister_pernet_device(&node_net_ops);
+	return err;
 }
 
 /**
@@ -529,6 +587,7 @@ int dms_node_init(void)
  */
 void dms_node_exit(void)
 {
+	unregister_reboot_notifier(&node_reboot_nb);
 	unregister_pernet_device(&node_net_ops);
 	/* sessions are freed after a grace period */
 	rcu_barrier();

@@ -78,8 +78,8 @@ int dms_node_walk_sessions(struct dms_node *node,
 
 /* A peer's connection was accepted; the socket is the callee's, whatever happens. */
 void dms_session_accept(struct dms_node *node, struct socket *sock);
-/* Ends every session of the node and waits; node->going is set. */
-void dms_session_end_all(struct dms_node *node);
+/* Ends every session of the node and waits for at most so long; node->going is set. */
+unsigned long dms_session_end_all(struct dms_node *node, unsigned long limit);
 /* Idle sessions look whether they may end. */
 void dms_session_poke_all(struct dms_node *node);
 

@@ -805,10 +805,12 @@ static void session_kill_work(struct work_struct *work)
 /**
  * dms_session_end_all() - end every session of a node, and wait for it
  * @node: going, so that there will be no new ones
+ * @limit: jiffies to wait; MAX_SCHEDULE_TIMEOUT: until they have ended
  *
  * Context: process, may sleep, no lock held; not from dms_wq.
+ * Return: what is left of @limit; 0: some have not ended.
  */
-void dms_session_end_all(struct dms_node *node)
+unsigned long dms_session_end_all(struct dms_node *node, unsigned long limit)
 {
 	struct dms_session *s;
 
@@ -818,12 +820,14 @@ void dms_session_end_all(struct dms_node *node)
 		set_bit(DMS_SF_BYE, &s->flags);
 		dms_session_kill(s, DMASTREAM_ERR_SESSION, ESHUTDOWN);
 	}
-	while ((s = list_first_entry_or_null(&node->sessions, struct dms_session, node_link))) {
+	while (limit && (s = list_first_entry_or_null(&node->sessions, struct dms_session,
+						      node_link))) {
 		dms_session_get(s);
 		mutex_unlock(&node->lock);
-		wait_for_completion(&s->dead);
+		limit = wait_for_completion_timeout(&s->dead, limit);
 		dms_session_put(s);
 		mutex_lock(&node->lock);
 	}
 	mutex_unlock(&node->lock);
+	return limit;
 }
