@@ -90,6 +90,12 @@ soak:
 	@$(MAKE) for-guest KERNEL=$(or $(KERNEL),6.12)
 	@selftests/soak/soak --kernel=$(or $(KERNEL),6.12) $(if $(TIME),--time=$(TIME)) $(if $(SEED),--seed=$(SEED))
 
+# not a test: times of recovery, 100 rounds each (ARGS=--rounds=10: fewer)
+.PHONY: recovery
+recovery:
+	@$(MAKE) for-guest KERNEL=$(or $(KERNEL),6.1)
+	@selftests/recovery/recovery --kernel=$(or $(KERNEL),6.1) $(ARGS)
+
 debug-kernel:
 	@$(packages) kunit
 	@selftests/kernels/debug-kernel
@@ -106,6 +112,7 @@ help:
 	@echo 'make bench [ARGS=--quick]             speed beside verbs, TCP, rsockets, RDS, UCX, libfabric'
 	@echo 'make bench-report                     its table: which aims are reached'
 	@echo 'make soak TIME=600 [SEED=n]           streams under faults of every kind'
+	@echo 'make recovery                         how long failures take to be noticed, and got over'
 	@echo "make vm KERNEL=6.12 NODES=2 RUN='...' run a command on each of some guests"
 	@echo 'make shell KERNEL=6.12 NODES=2        a prompt on each'
 	@echo
