@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0-only
-"""Two nodes that connect to each other at the same moment, and a node that freezes.
+"""Two nodes that connect to each other at the same moment, processes that are killed, and a node that freezes.
 
 Runs as root on both of two guests with the module.  Prints KTAP.
 
 cross    each side opens a stream to the other at once, over and over, with
          sessions that end in between: usable in 5 s each time, and all streams of
          both sides share one session (case 5)
+killed   a process is killed with a stream open, over and over: the next one connects
+         in 5 s each time (case 5)
 frozen   one node is frozen: the other gives its session up after peer_lost_ms;
          when it is back, a connect works in 5 s
 """
 
+import contextlib
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -65,7 +69,7 @@ def until(done, limit):
 def cross(other):
     two = 0
     slowest = 0
-    for i in range(10 if QUICK else 100):
+    for i in range(10 if QUICK else 500):
         # every third time one side uses another family, so that only nonces tell
         host = PEER6 if i % 3 == 2 and NODE == 1 else PEER
         other.meet()
@@ -82,6 +86,49 @@ def cross(other):
     print(f'# slowest connect {slowest:.2f} s; rounds with two sessions: {two}')
     assert slowest < 5 * SCALE
     assert two == 0, f'{two} rounds left two sessions'
+
+
+def timed_connect():
+    begin = time.monotonic()
+    fds = connect(PEER, 5 * SCALE)
+    return fds, time.monotonic() - begin
+
+
+def stream_that_dies():
+    """A process with a stream, which is killed."""
+    r, w = os.pipe()
+    pid = os.fork()
+    if not pid:
+        with contextlib.suppress(OSError):
+            connect(PEER, 5 * SCALE)
+            os.write(w, b'.')
+            signal.pause()
+        os._exit(1)
+    os.close(w)
+    up = os.read(r, 1)
+    os.close(r)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    assert up == b'.', 'it has no stream'
+
+
+def killed(other):
+    other.meet()
+    slowest = 0
+    rounds = 20 if QUICK else 200
+    resets = counter('RESETS_RX')
+    for _ in range(rounds if NODE == 0 else 0):
+        stream_that_dies()
+        fds, took = timed_connect()
+        slowest = max(slowest, took)
+        hang_up(fds)
+    other.meet()
+    if NODE == 0:
+        print(f'# slowest connect {slowest:.2f} s')
+        assert slowest < 5 * SCALE
+    else:
+        resets = counter('RESETS_RX') - resets
+        assert resets >= rounds, f'{resets} streams were reset, of {2 * rounds}'
 
 
 def frozen(other):
@@ -116,11 +163,11 @@ def frozen(other):
 def main():
     fd = listen()
     other = Other()
-    tests = (cross, frozen)
+    tests = (cross, killed, frozen)
     failed = 0
     print('KTAP version 1')
     print(f'1..{len(tests)}')
-    with param('session_idle_ms', 1000):
+    with param('session_idle_ms', 200):
         for n, t in enumerate(tests, 1):
             try:
                 t(other)
