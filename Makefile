@@ -88,7 +88,7 @@ vm: for-guest
 .PHONY: soak
 soak:
 	@$(MAKE) for-guest KERNEL=$(or $(KERNEL),6.12)
-	@selftests/soak/soak --kernel=$(or $(KERNEL),6.12) $(if $(TIME),--time=$(TIME)) $(if $(SEED),--seed=$(SEED))
+	@selftests/soak/soak --kernel=$(or $(KERNEL),6.12) $(if $(TIME),--time=$(TIME)) $(if $(SEED),--seed=$(SEED)) $(ARGS)
 
 # not a test: times of recovery, 100 rounds each (ARGS=--rounds=10: fewer)
 .PHONY: recovery
