@@ -1,32 +1,53 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR MIT
 /*
  * The allocator inside pools: size classes, slabs cut out of spans of pages,
- * and magazines of free objects that each thread keeps.
+ * and magazines of free objects that each thread keeps.  Its locks are in heap.h.
  *
- * Locks, in the order in which they are taken:
- *   heap->list_lock   the list of the threads' caches
- *   cache->lock       the magazines of one thread; its owner takes it without
- *                     contention, others only when memory ran out
- *   heap->lock        areas: spans, slabs, and the counts of what is out
+ * Who owns an object is one bit, in "owned" of the page that it begins in: set
+ * when a caller gets the object, and taken away, atomically, by who frees it.  So
+ * whatever is freed without being a caller's is refused at once, and of two
+ * threads that free the same object one is.  The other things that are known of a
+ * page (kind, class, slab, pages) stay as they are while something on it is
+ * allocated, so whoever owns that may read them without a lock.
  *
- * The type of a page (kind, class, slab, pages) stays as it is while something
- * on it is allocated, so whoever frees that may read it without a lock.
+ * Fragmentation.  What a heap can lose, at the worst:
+ *
+ * 1. Inside an allocation of s bytes, see dmastream_alloc_size():
+ *      up to 256      63 bytes
+ *      up to 4096     s / 4: no class is more than 5/4 of the one below
+ *      up to 65536    s / 4, or 4095 bytes when that is more
+ *      above          4095 bytes
+ *
+ * 2. Of slabs.  A slab is made only when every slab of its class, in every area,
+ *    is full, and goes with its last object.  So the slabs of a class take what
+ *    its objects took when they were most, and one slab; behind the last object
+ *    of a slab a 16th of it is unused, or up to 3/8 of one that had to be shorter.
+ *    And each has an object in it: n objects never take more than n slabs, of
+ *    16 KiB for classes up to 1 KiB, else 32 KiB.  That is the worst there is: one
+ *    object of 64 bytes holds 16 KiB.  No allocator that cannot move objects does
+ *    without such a case (Robson, JACM 18(3), 1971).
+ *
+ * 3. Between spans.  n pages are found whenever n free ones are next to each
+ *    other (alloc_run() in spans.c).  K pieces, slabs and spans, in A areas leave K + A
+ *    gaps at most; so a request for n pages fails only when no more than
+ *    (K + A)(n - 1) pages are free, and each piece has an allocation in it.
+ *
+ * 4. In magazines: what dmastream_heap(3) says, a thread; before a request fails
+ *    all of them are emptied, so for 3 it does not count.
+ *
+ * selftests/lib/test_waste.c plays against each of these.
  */
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "internal.h"
-#include "spans.h"
+#include "heap.h"
+#include "lock.h"
 
-#define HEAP_AREAS	64
-#define NSLABS		19			/* classes below a page */
-#define NCLASS		(NSLABS + 12)
-#define CLASS_MAX	65536			/* above it: spans, no magazine */
-#define CLASS_NONE	0xff
+/* out of the way of what is short */
+#define NOINLINE	__attribute__((noinline))
+
 #define MAG_MAX		64
 #define MAG_BYTES	(128 * 1024)		/* a magazine holds no more, or 4 objects */
-#define AREA_MAX	((uint64_t)1 << (31 + SPAN_SHIFT))
 
 /* multiples of 64; from a page on, multiples of a page: that is the alignment */
 static const uint32_t class_size[NCLASS] = {
@@ -36,14 +57,20 @@ static const uint32_t class_size[NCLASS] = {
 	40960, 49152, 57344, 65536,
 };
 
+/* A free object that is not in a slab or span, and the page that it begins in. */
+struct spare {
+	void			*ptr;
+	struct span_page	*page;
+};
+
 struct magazine {
 	uint32_t	n;
 	uint32_t	cap;
-	void		*object[MAG_MAX];
+	struct spare	object[MAG_MAX];
 };
 
 struct cache {
-	pthread_mutex_t		lock;
+	struct small_lock	lock;
 	struct cache		*next;		/* under heap->list_lock */
 	struct cache		*prev;
 	struct dmastream_heap	*heap;
@@ -52,46 +79,15 @@ struct cache {
 	struct magazine		mag[NCLASS];
 };
 
-struct area {
-	struct spans	spans;
-	uint64_t	len;
-	uint64_t	pool_off;		/* of spans.base in its pool */
-	uint32_t	pool;
-	uint32_t	partial[NSLABS];	/* slabs with free objects */
-};
-
-struct dmastream_heap {
-	pthread_mutex_t	lock;
-	pthread_mutex_t	list_lock;
-	pthread_key_t	key;			/* the thread's cache */
-	struct cache	*caches;
-	struct area	*area[HEAP_AREAS];	/* set once, before nareas counts it */
-	uint32_t	nareas;			/* read without a lock */
-	uint8_t		class_of_64[SPAN_SIZE / 64 + 1];
-	uint8_t		class_of_page[CLASS_MAX / SPAN_SIZE + 1];
-	/* under lock: */
-	uint64_t	out;			/* bytes given to callers and magazines */
-	uint64_t	allocs;			/* without a magazine, and of threads that ended */
-	uint64_t	frees;
-	uint64_t	failures;
-	uint64_t	bad_frees;
-};
+/* What the thread used last, since to ask pthread_getspecific() takes longer. */
+static __thread struct {
+	struct cache	*cache;
+	uint64_t	serial;		/* of its heap */
+} last __attribute__((tls_model("initial-exec")));
 
 /*
  * ---- Finding the way back from a pointer ----------------------------------
  */
-
-static struct area *area_of(struct dmastream_heap *heap, const void *ptr)
-{
-	uint32_t n = __atomic_load_n(&heap->nareas, __ATOMIC_ACQUIRE);
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		if ((uintptr_t)ptr - (uintptr_t)heap->area[i]->spans.base <
-		    heap->area[i]->len)
-			return heap->area[i];
-	return NULL;
-}
 
 struct object {
 	struct area	*area;
@@ -101,41 +97,73 @@ struct object {
 	uint64_t	size;
 };
 
-/* False when @ptr cannot be what dmastream_alloc() returned. */
-static int object_of(struct dmastream_heap *heap, const void *ptr,
-		     struct object *o)
+static uint64_t owned_bit(const void *ptr)
 {
-	const struct span_page *page;
+	return (uint64_t)1 << ((uintptr_t)ptr % SPAN_SIZE / 64);
+}
+
+static void page_own(struct span_page *page, const void *ptr)
+{
+	__atomic_fetch_or(&page->owned, owned_bit(ptr), __ATOMIC_RELAXED);
+}
+
+/* False: it was nobody's.  Orders the caller's use before the next owner's. */
+static int page_disown(struct span_page *page, const void *ptr)
+{
+	uint64_t bit = owned_bit(ptr);
+
+	return (__atomic_fetch_and(&page->owned, ~bit, __ATOMIC_ACQ_REL) & bit) != 0;
+}
+
+static struct span_page *area_page(struct area *area, const void *ptr)
+{
+	return &area->spans.page[((uintptr_t)ptr - (uintptr_t)area->spans.base) >>
+				 SPAN_SHIFT];
+}
+
+/* The page in which @ptr begins; NULL when no object can begin there. */
+static struct span_page *page_of(struct dmastream_heap *heap, const void *ptr)
+{
+	int i = dmastream__area_find(heap, ptr);
+
+	if (i < 0 || (uintptr_t)ptr % 64)
+		return NULL;
+	return area_page(&heap->area[i], ptr);
+}
+
+/* Of what is allocated, or in a magazine: the bytes that it occupies. */
+static uint64_t object_size(const struct span_page *page)
+{
+	return page->kind == SPAN_SLAB ? class_size[page->class] :
+					 (uint64_t)page->pages << SPAN_SHIFT;
+}
+
+/* Of an object that nobody else has, under heap->lock. */
+static struct object object_of(struct dmastream_heap *heap, const struct spare *it)
+{
+	struct area *area = &heap->area[dmastream__range_find(heap, it->ptr)];
+	struct object o = {
+		.area = area,
+		.first = (uint32_t)(it->page - area->spans.page),
+		.class = it->page->class,
+		.size = object_size(it->page),
+	};
 	uint64_t off;
 
-	o->area = area_of(heap, ptr);
-	if (!o->area)
-		return 0;
-	off = (uintptr_t)ptr - (uintptr_t)o->area->spans.base;
-	o->first = (uint32_t)(off >> SPAN_SHIFT);
-	page = &o->area->spans.page[o->first];
-	if (page->kind == SPAN_SLAB) {
-		o->first = page->slab;
-		o->class = page->class;
-		o->size = class_size[o->class];
-		off -= (uint64_t)o->first << SPAN_SHIFT;
-		o->index = (uint32_t)(off / o->size);
-		return off % o->size == 0 &&
-		       o->index < o->area->spans.page[o->first].nobj;
+	if (it->page->kind == SPAN_SLAB) {
+		o.first = it->page->slab;
+		off = (uint64_t)((unsigned char *)it->ptr - area->spans.base) -
+		      ((uint64_t)o.first << SPAN_SHIFT);
+		o.index = (uint32_t)(off / o.size);
 	}
-	if (page->kind != SPAN_USED || off % SPAN_SIZE)
-		return 0;
-	o->index = 0;
-	o->size = (uint64_t)page->pages << SPAN_SHIFT;
-	o->class = o->size <= CLASS_MAX ? heap->class_of_page[page->pages] : CLASS_NONE;
-	return 1;
+	return o;
 }
 
 /*
  * ---- Slabs and spans: under heap->lock ------------------------------------
  */
 
-static void slab_link(struct area *area, uint32_t class, uint32_t p)
+static void slab_link(struct dmastream_heap *heap, struct area *area, uint32_t class, uint32_t p)
 {
 	struct span_page *page = &area->spans.page[p];
 
@@ -144,9 +172,10 @@ static void slab_link(struct area *area, uint32_t class, uint32_t p)
 	if (page->next != SPAN_NIL)
 		area->spans.page[page->next].prev = p;
 	area->partial[class] = p;
+	heap->partial_areas[class] |= (uint64_t)1 << (area - heap->area);
 }
 
-static void slab_unlink(struct area *area, uint32_t class, uint32_t p)
+static void slab_unlink(struct dmastream_heap *heap, struct area *area, uint32_t class, uint32_t p)
 {
 	struct span_page *page = &area->spans.page[p];
 
@@ -156,20 +185,16 @@ static void slab_unlink(struct area *area, uint32_t class, uint32_t p)
 		area->partial[class] = page->next;
 	if (page->next != SPAN_NIL)
 		area->spans.page[page->next].prev = page->prev;
+	if (area->partial[class] == SPAN_NIL)
+		heap->partial_areas[class] &= ~((uint64_t)1 << (area - heap->area));
 }
 
-/* A slab loses at most an eighth of itself behind its last object. */
-static uint32_t slab_create(struct area *area, uint32_t class)
+static void slab_create(struct dmastream_heap *heap, struct area *area, uint32_t class,
+			uint32_t p, uint32_t pages)
 {
-	uint32_t pages = class_size[class] <= 1024 ? 4 : 8;
 	struct span_page *page;
-	uint32_t p, i;
+	uint32_t i;
 
-	do {
-		p = spans_alloc(&area->spans, pages);
-	} while (p == SPAN_NIL && (pages /= 2));
-	if (p == SPAN_NIL)
-		return SPAN_NIL;
 	for (i = p; i < p + pages; i++) {
 		page = &area->spans.page[i];
 		page->kind = SPAN_SLAB;
@@ -181,108 +206,118 @@ static uint32_t slab_create(struct area *area, uint32_t class)
 	page->nfree = page->nobj;
 	for (i = 0; i < page->nobj; i++)
 		page->free[i / 64] |= (uint64_t)1 << (i % 64);
-	slab_link(area, class, p);
-	return p;
+	slab_link(heap, area, class, p);
 }
 
-static void slab_destroy(struct area *area, uint32_t class, uint32_t p)
+static void slab_destroy(struct dmastream_heap *heap, struct area *area, uint32_t class, uint32_t p)
 {
 	struct span_page *page = area->spans.page;
 	uint32_t i;
 
-	slab_unlink(area, class, p);
+	slab_unlink(heap, area, class, p);
 	memset(page[p].free, 0, sizeof(page[p].free));
 	for (i = p; i < p + page[p].pages; i++)
 		page[i].kind = SPAN_INSIDE;
 	spans_free(&area->spans, p);
 }
 
-static void *slab_alloc(struct area *area, uint32_t class)
+static struct spare slab_take(struct dmastream_heap *heap, struct area *area, uint32_t class)
 {
 	uint32_t p = area->partial[class];
-	struct span_page *page;
-	uint32_t w = 0, bit;
+	struct span_page *page = &area->spans.page[p];
+	uint32_t w = 0, off;
 
-	if (p == SPAN_NIL)
-		p = slab_create(area, class);
-	if (p == SPAN_NIL)
-		return NULL;
-	page = &area->spans.page[p];
 	while (!page->free[w])
 		w++;
-	bit = (uint32_t)__builtin_ctzll(page->free[w]);
+	off = (w * 64 + (uint32_t)__builtin_ctzll(page->free[w])) * class_size[class];
 	page->free[w] &= page->free[w] - 1;
 	if (!--page->nfree)
-		slab_unlink(area, class, p);
-	return area->spans.base + ((uint64_t)p << SPAN_SHIFT) +
-	       (uint64_t)(w * 64 + bit) * class_size[class];
+		slab_unlink(heap, area, class, p);
+	return (struct spare){ area->spans.base + ((uint64_t)p << SPAN_SHIFT) + off,
+			       page + (off >> SPAN_SHIFT) };
 }
 
-static void *span_alloc(struct area *area, uint64_t size)
+/*
+ * From a slab that there is, else from a new one, which is made shorter only when
+ * none of full length has room in any area.
+ */
+static struct spare slab_alloc(struct dmastream_heap *heap, uint32_t class)
 {
-	uint64_t pages = size >> SPAN_SHIFT;
-	uint32_t p = SPAN_NIL;
+	uint32_t pages = class_size[class] <= 1024 ? 4 : 8;
+	uint32_t i, p;
 
-	if (pages <= area->spans.npages)
-		p = spans_alloc(&area->spans, (uint32_t)pages);
-	if (p == SPAN_NIL)
-		return NULL;
-	return area->spans.base + ((uint64_t)p << SPAN_SHIFT);
+	if (heap->partial_areas[class]) {
+		i = (uint32_t)__builtin_ctzll(heap->partial_areas[class]);
+		return slab_take(heap, &heap->area[i], class);
+	}
+	for (; pages; pages /= 2) {
+		for (i = 0; i < heap->nareas; i++) {
+			p = spans_alloc(&heap->area[i].spans, pages, 1);
+			if (p == SPAN_NIL)
+				continue;
+			slab_create(heap, &heap->area[i], class, p, pages);
+			return slab_take(heap, &heap->area[i], class);
+		}
+	}
+	return (struct spare){ NULL, NULL };
 }
 
-/* @class, or @size when that is CLASS_NONE. */
-static void *object_alloc(struct dmastream_heap *heap, uint32_t class,
-			  uint64_t size)
+/* @size: whole pages; both it and @align up to AREA_MAX */
+static struct spare span_alloc(struct dmastream_heap *heap, uint32_t class, uint64_t size,
+			       uint64_t align)
 {
-	void *ptr = NULL;
-	uint32_t i;
+	uint32_t pages = (uint32_t)(size >> SPAN_SHIFT), align_pages = 1;
+	struct spans *spans;
+	uint32_t i, p;
+
+	if (align > SPAN_SIZE)
+		align_pages = (uint32_t)(align >> SPAN_SHIFT);
+	for (i = 0; i < heap->nareas; i++) {
+		spans = &heap->area[i].spans;
+		p = spans_alloc(spans, pages, align_pages);
+		if (p == SPAN_NIL)
+			continue;
+		spans->page[p].class = (uint8_t)class;
+		return (struct spare){ spans->base + ((uint64_t)p << SPAN_SHIFT),
+				       &spans->page[p] };
+	}
+	return (struct spare){ NULL, NULL };
+}
+
+/* Of @class, or, when that is CLASS_NONE, of @size; an @align above a page is for spans. */
+static struct spare object_alloc(struct dmastream_heap *heap, uint32_t class,
+				 uint64_t size, uint64_t align)
+{
+	struct spare it = { NULL, NULL };
 
 	if (class != CLASS_NONE)
 		size = class_size[class];
 	if (size > AREA_MAX)
-		return NULL;
+		return it;
 	if (size > SPAN_SIZE)
 		size = (size + SPAN_SIZE - 1) & ~(uint64_t)(SPAN_SIZE - 1);
-	for (i = 0; i < heap->nareas && !ptr; i++)
-		ptr = class < NSLABS ? slab_alloc(heap->area[i], class) :
-				       span_alloc(heap->area[i], size);
-	if (ptr)
+	it = class < NSLABS ? slab_alloc(heap, class) : span_alloc(heap, class, size, align);
+	if (it.ptr)
 		heap->out += size;
-	return ptr;
+	return it;
 }
 
-/* A free object that is freed again is left alone, and counted. */
-static int object_free(struct dmastream_heap *heap, const struct object *o)
+/* Of what nobody owns any more. */
+static void object_free(struct dmastream_heap *heap, const struct spare *it)
 {
-	struct span_page *page = &o->area->spans.page[o->first];
-	uint64_t bit = (uint64_t)1 << (o->index % 64);
+	struct object o = object_of(heap, it);
+	struct span_page *page = &o.area->spans.page[o.first];
 
+	heap->out -= o.size;
 	if (page->kind != SPAN_SLAB) {
-		spans_free(&o->area->spans, o->first);
-		heap->out -= o->size;
-		return 0;
+		spans_free(&o.area->spans, o.first);
+		return;
 	}
-	if (page->free[o->index / 64] & bit) {
-		heap->bad_frees++;
-		return -EINVAL;
-	}
-	page->free[o->index / 64] |= bit;
-	heap->out -= o->size;
+	page->free[o.index / 64] |= (uint64_t)1 << (o.index % 64);
 	if (!page->nfree++)
-		slab_link(o->area, o->class, o->first);
+		slab_link(heap, o.area, o.class, o.first);
 	if (page->nfree == page->nobj)
-		slab_destroy(o->area, o->class, o->first);
-	return 0;
-}
-
-static void pointer_free(struct dmastream_heap *heap, void *ptr)
-{
-	struct object o;
-
-	if (object_of(heap, ptr, &o))
-		object_free(heap, &o);
-	else
-		heap->bad_frees++;
+		slab_destroy(heap, o.area, o.class, o.first);
 }
 
 /*
@@ -290,31 +325,31 @@ static void pointer_free(struct dmastream_heap *heap, void *ptr)
  */
 
 /* Takes heap->lock inside cache->lock. */
-static void magazine_refill(struct dmastream_heap *heap, struct magazine *mag,
+static NOINLINE void magazine_refill(struct dmastream_heap *heap, struct magazine *mag,
 			    uint32_t class)
 {
 	uint32_t want = mag->cap / 2;
 
 	pthread_mutex_lock(&heap->lock);
 	while (mag->n < want) {
-		void *ptr = object_alloc(heap, class, 0);
+		struct spare it = object_alloc(heap, class, 0, 0);
 
-		if (!ptr)
+		if (!it.ptr)
 			break;
-		mag->object[mag->n++] = ptr;
+		mag->object[mag->n++] = it;
 	}
 	pthread_mutex_unlock(&heap->lock);
 }
 
 /* Likewise.  The oldest go, since the newest are in the CPU's cache. */
-static void magazine_drain(struct dmastream_heap *heap, struct magazine *mag,
+static NOINLINE void magazine_drain(struct dmastream_heap *heap, struct magazine *mag,
 			   uint32_t keep)
 {
 	uint32_t i, go = mag->n - keep;
 
 	pthread_mutex_lock(&heap->lock);
 	for (i = 0; i < go; i++)
-		pointer_free(heap, mag->object[i]);
+		object_free(heap, &mag->object[i]);
 	pthread_mutex_unlock(&heap->lock);
 	memmove(mag->object, mag->object + go, keep * sizeof(mag->object[0]));
 	mag->n = keep;
@@ -324,11 +359,11 @@ static void cache_drain(struct cache *cache)
 {
 	uint32_t c;
 
-	pthread_mutex_lock(&cache->lock);
+	small_lock(&cache->lock);
 	for (c = 0; c < NCLASS; c++)
 		if (cache->mag[c].n)
 			magazine_drain(cache->heap, &cache->mag[c], 0);
-	pthread_mutex_unlock(&cache->lock);
+	small_unlock(&cache->lock);
 }
 
 /* Of a thread that ends. */
@@ -337,6 +372,8 @@ static void cache_destroy(void *arg)
 	struct cache *cache = arg;
 	struct dmastream_heap *heap = cache->heap;
 
+	if (last.cache == cache)
+		last.cache = NULL;	/* a destructor after this one may still allocate */
 	pthread_mutex_lock(&heap->list_lock);
 	if (cache->prev)
 		cache->prev->next = cache->next;
@@ -351,19 +388,14 @@ static void cache_destroy(void *arg)
 	heap->allocs += cache->allocs;
 	heap->frees += cache->frees;
 	pthread_mutex_unlock(&heap->lock);
-	pthread_mutex_destroy(&cache->lock);
 	free(cache);
 }
 
-/* The calling thread's; NULL without memory for it, which is no error. */
-static struct cache *cache_get(struct dmastream_heap *heap)
+static struct cache *cache_create(struct dmastream_heap *heap)
 {
-	struct cache *cache = pthread_getspecific(heap->key);
+	struct cache *cache = calloc(1, sizeof(*cache));
 	uint32_t c, cap;
 
-	if (cache)
-		return cache;
-	cache = calloc(1, sizeof(*cache));
 	if (!cache)
 		return NULL;
 	cache->heap = heap;
@@ -375,7 +407,6 @@ static struct cache *cache_get(struct dmastream_heap *heap)
 		free(cache);
 		return NULL;
 	}
-	pthread_mutex_init(&cache->lock, NULL);
 	pthread_mutex_lock(&heap->list_lock);
 	cache->next = heap->caches;
 	if (cache->next)
@@ -385,28 +416,54 @@ static struct cache *cache_get(struct dmastream_heap *heap)
 	return cache;
 }
 
+static NOINLINE struct cache *cache_find(struct dmastream_heap *heap)
+{
+	struct cache *cache = pthread_getspecific(heap->key);
+
+	if (!cache)
+		cache = cache_create(heap);
+	last.cache = cache;
+	last.serial = heap->serial;
+	return cache;
+}
+
+/* The calling thread's; NULL without memory for it, which is no error. */
+static struct cache *cache_get(struct dmastream_heap *heap)
+{
+	return last.serial == heap->serial && last.cache ? last.cache : cache_find(heap);
+}
+
+static void *alloc_locked(struct dmastream_heap *heap, uint32_t class, uint64_t size,
+			  uint64_t align)
+{
+	struct spare it = object_alloc(heap, class, size, align);
+
+	if (!it.ptr)
+		return NULL;
+	page_own(it.page, it.ptr);
+	heap->allocs++;
+	return it.ptr;
+}
+
 /* What lies in magazines may be what is missing. */
-static void *alloc_slow(struct dmastream_heap *heap, uint32_t class,
-			uint64_t size)
+static NOINLINE void *alloc_slow(struct dmastream_heap *heap, uint32_t class, uint64_t size,
+			uint64_t align)
 {
 	struct cache *cache;
 	void *ptr;
 
 	pthread_mutex_lock(&heap->lock);
-	ptr = object_alloc(heap, class, size);
+	ptr = alloc_locked(heap, class, size, align);
 	pthread_mutex_unlock(&heap->lock);
-	if (!ptr) {
-		pthread_mutex_lock(&heap->list_lock);
-		for (cache = heap->caches; cache; cache = cache->next)
-			cache_drain(cache);
-		pthread_mutex_unlock(&heap->list_lock);
-	}
-	pthread_mutex_lock(&heap->lock);
-	if (!ptr)
-		ptr = object_alloc(heap, class, size);
 	if (ptr)
-		heap->allocs++;
-	else
+		return ptr;
+	pthread_mutex_lock(&heap->list_lock);
+	for (cache = heap->caches; cache; cache = cache->next)
+		cache_drain(cache);
+	pthread_mutex_unlock(&heap->list_lock);
+	pthread_mutex_lock(&heap->lock);
+	ptr = alloc_locked(heap, class, size, align);
+	if (!ptr)
 		heap->failures++;
 	pthread_mutex_unlock(&heap->lock);
 	return ptr;
@@ -425,100 +482,106 @@ static uint32_t class_of(const struct dmastream_heap *heap, size_t size)
  * ---- The calls ------------------------------------------------------------
  */
 
-/* Aligned to 64 bytes, from a page on to a page; NULL: no memory. */
-void *dmastream_alloc(struct dmastream_heap *heap, size_t size)
+static NOINLINE int free_bad(struct dmastream_heap *heap)
 {
-	uint32_t class = class_of(heap, size ? size : 1);
-	struct magazine *mag;
-	struct cache *cache;
-	void *ptr = NULL;
+	pthread_mutex_lock(&heap->lock);
+	heap->bad_frees++;
+	pthread_mutex_unlock(&heap->lock);
+	return -EINVAL;
+}
 
-	cache = class == CLASS_NONE ? NULL : cache_get(heap);
+static NOINLINE int free_slow(struct dmastream_heap *heap, void *ptr, struct span_page *page)
+{
+	const struct spare it = { ptr, page };
+
+	pthread_mutex_lock(&heap->lock);
+	object_free(heap, &it);
+	heap->frees++;
+	pthread_mutex_unlock(&heap->lock);
+	return 0;
+}
+
+/* @size is of CLASS_NONE alone */
+static void *alloc_class(struct dmastream_heap *heap, uint32_t class, size_t size)
+{
+	struct cache *cache = class == CLASS_NONE ? NULL : cache_get(heap);
+	struct magazine *mag;
+	struct spare it;
+
 	if (!cache)
-		return alloc_slow(heap, class, size);
-	pthread_mutex_lock(&cache->lock);
+		return alloc_slow(heap, class, size, 0);
+	small_lock(&cache->lock);
 	mag = &cache->mag[class];
 	if (!mag->n)
 		magazine_refill(heap, mag, class);
-	if (mag->n) {
-		ptr = mag->object[--mag->n];
-		cache->allocs++;
+	if (!mag->n) {
+		small_unlock(&cache->lock);
+		return alloc_slow(heap, class, size, 0);
 	}
-	pthread_mutex_unlock(&cache->lock);
-	return ptr ? ptr : alloc_slow(heap, class, size);
+	it = mag->object[--mag->n];
+	cache->allocs++;
+	small_unlock(&cache->lock);
+	page_own(it.page, it.ptr);
+	return it.ptr;
 }
 
-static int free_slow(struct dmastream_heap *heap, const struct object *o)
+/* Aligned to 64 bytes, from a page on to a page; NULL: no memory. */
+void *dmastream_alloc(struct dmastream_heap *heap, size_t size)
 {
-	int ret;
+	return alloc_class(heap, class_of(heap, size ? size : 1), size);
+}
 
-	pthread_mutex_lock(&heap->lock);
-	ret = object_free(heap, o);
-	if (!ret)
-		heap->frees++;
-	pthread_mutex_unlock(&heap->lock);
-	return ret;
+/* @align: a power of two, up to 2 MiB; NULL: no memory, or no such alignment. */
+void *dmastream_alloc_aligned(struct dmastream_heap *heap, size_t align, size_t size)
+{
+	uint32_t class = class_of(heap, size ? size : 1);
+
+	if (!align || (align & (align - 1)) || align > ALIGN_MAX)
+		return NULL;
+	if (align > SPAN_SIZE) {
+		/* of whole pages, also when it is small */
+		if (class < NSLABS)
+			class = NSLABS;
+		return alloc_slow(heap, class, size, align);
+	}
+	/* slabs begin at pages, so an object has the alignment of its size */
+	while (class != CLASS_NONE && class_size[class] % align)
+		class++;
+	return alloc_class(heap, class, size);
 }
 
 int dmastream_free(struct dmastream_heap *heap, void *ptr)
 {
+	struct span_page *page;
 	struct magazine *mag;
 	struct cache *cache;
-	struct object o;
 
 	if (!ptr)
 		return 0;
-	if (!object_of(heap, ptr, &o)) {
-		pthread_mutex_lock(&heap->lock);
-		heap->bad_frees++;
-		pthread_mutex_unlock(&heap->lock);
-		return -EINVAL;
-	}
-	cache = o.class == CLASS_NONE ? NULL : cache_get(heap);
+	page = page_of(heap, ptr);
+	if (!page || !page_disown(page, ptr))
+		return free_bad(heap);
+	cache = page->class == CLASS_NONE ? NULL : cache_get(heap);
 	if (!cache)
-		return free_slow(heap, &o);
-	pthread_mutex_lock(&cache->lock);
-	mag = &cache->mag[o.class];
+		return free_slow(heap, ptr, page);
+	small_lock(&cache->lock);
+	mag = &cache->mag[page->class];
 	if (mag->n == mag->cap)
 		magazine_drain(heap, mag, mag->cap / 2);
-	mag->object[mag->n++] = ptr;
+	mag->object[mag->n++] = (struct spare){ ptr, page };
 	cache->frees++;
-	pthread_mutex_unlock(&cache->lock);
+	small_unlock(&cache->lock);
 	return 0;
 }
 
 /* Bytes that an allocation really has; 0 when it is none. */
 size_t dmastream_alloc_size(struct dmastream_heap *heap, const void *ptr)
 {
-	struct object o;
+	const struct span_page *page = page_of(heap, ptr);
 
-	return object_of(heap, ptr, &o) ? (size_t)o.size : 0;
-}
-
-int dmastream_heap_locate(struct dmastream_heap *heap, const void *ptr,
-			  uint32_t *pool, uint64_t *off)
-{
-	struct area *area = area_of(heap, ptr);
-
-	if (!area)
-		return -EINVAL;
-	*pool = area->pool;
-	*off = area->pool_off + ((uintptr_t)ptr - (uintptr_t)area->spans.base);
-	return 0;
-}
-
-void *dmastream_heap_ptr(struct dmastream_heap *heap, uint32_t pool,
-			 uint64_t off)
-{
-	uint32_t n = __atomic_load_n(&heap->nareas, __ATOMIC_ACQUIRE);
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		if (heap->area[i]->pool == pool &&
-		    off - heap->area[i]->pool_off < heap->area[i]->len)
-			return heap->area[i]->spans.base +
-			       (off - heap->area[i]->pool_off);
-	return NULL;
+	if (!page || !(__atomic_load_n(&page->owned, __ATOMIC_RELAXED) & owned_bit(ptr)))
+		return 0;
+	return (size_t)object_size(page);
 }
 
 int dmastream_heap_flush(struct dmastream_heap *heap)
@@ -546,6 +609,8 @@ static void classes_init(struct dmastream_heap *heap)
 	}
 }
 
+static uint64_t serials;
+
 int dmastream_heap_create(struct dmastream_heap **out)
 {
 	struct dmastream_heap *heap;
@@ -560,6 +625,7 @@ int dmastream_heap_create(struct dmastream_heap **out)
 		free(heap);
 		return -ret;
 	}
+	heap->serial = __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
 	pthread_mutex_init(&heap->lock, NULL);
 	pthread_mutex_init(&heap->list_lock, NULL);
 	classes_init(heap);
@@ -578,57 +644,13 @@ void dmastream_heap_destroy(struct dmastream_heap *heap)
 	pthread_key_delete(heap->key);
 	for (cache = heap->caches; cache; cache = next) {
 		next = cache->next;
-		pthread_mutex_destroy(&cache->lock);
-		free(cache);
+			free(cache);
 	}
-	for (i = 0; i < heap->nareas; i++) {
-		spans_destroy(&heap->area[i]->spans);
-		free(heap->area[i]);
-	}
+	for (i = 0; i < heap->nareas; i++)
+		spans_destroy(&heap->area[i].spans);
 	pthread_mutex_destroy(&heap->list_lock);
 	pthread_mutex_destroy(&heap->lock);
 	free(heap);
-}
-
-/* @base is aligned to a page; a rest that is no page is left out. */
-int dmastream__heap_add_area(struct dmastream_heap *heap, void *base,
-			     uint64_t len, uint32_t pool, uint64_t pool_off)
-{
-	struct area *area;
-	uint32_t i;
-	int ret;
-
-	len &= ~(uint64_t)(SPAN_SIZE - 1);
-	if (!len || len > AREA_MAX || (uintptr_t)base % SPAN_SIZE)
-		return -EINVAL;
-	area = calloc(1, sizeof(*area));
-	if (!area)
-		return -ENOMEM;
-	area->len = len;
-	area->pool = pool;
-	area->pool_off = pool_off;
-	for (i = 0; i < NSLABS; i++)
-		area->partial[i] = SPAN_NIL;
-	ret = spans_init(&area->spans, base, (uint32_t)(len >> SPAN_SHIFT));
-	if (ret)
-		goto free_area;
-	pthread_mutex_lock(&heap->lock);
-	if (heap->nareas == HEAP_AREAS) {
-		pthread_mutex_unlock(&heap->lock);
-		ret = -ENOSPC;
-		goto destroy_spans;
-	}
-	heap->area[heap->nareas] = area;
-	/* pairs with the acquire of area_of() and dmastream_heap_ptr() */
-	__atomic_store_n(&heap->nareas, heap->nareas + 1, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&heap->lock);
-	return 0;
-
-destroy_spans:
-	spans_destroy(&area->spans);
-free_area:
-	free(area);
-	return ret;
 }
 
 /* @len 0: to the end of the pool. */
@@ -653,25 +675,30 @@ int dmastream_heap_stats(struct dmastream_heap *heap,
 	memset(stats, 0, sizeof(*stats));
 	pthread_mutex_lock(&heap->list_lock);
 	for (cache = heap->caches; cache; cache = cache->next) {
-		pthread_mutex_lock(&cache->lock);
+		small_lock(&cache->lock);
 		stats->threads++;
 		stats->allocs += cache->allocs;
 		stats->frees += cache->frees;
 		for (i = 0; i < NCLASS; i++)
 			stats->cached += (uint64_t)cache->mag[i].n * class_size[i];
-		pthread_mutex_unlock(&cache->lock);
+		small_unlock(&cache->lock);
 	}
 	pthread_mutex_lock(&heap->lock);
 	stats->allocs += heap->allocs;
 	stats->frees += heap->frees;
 	stats->failures = heap->failures;
 	stats->bad_frees = heap->bad_frees;
-	stats->pools = heap->nareas;
 	/* the caches may have moved on: not below zero */
 	stats->used = heap->out > stats->cached ? heap->out - stats->cached : 0;
 	for (i = 0; i < heap->nareas; i++) {
-		stats->total += heap->area[i]->len;
-		largest = (uint64_t)spans_largest(&heap->area[i]->spans) << SPAN_SHIFT;
+		const struct spans *spans = &heap->area[i].spans;
+
+		if (!heap->range[i].len)
+			continue;
+		stats->pools++;
+		stats->total += heap->range[i].len;
+		stats->held += (uint64_t)(spans->npages - spans->free_pages) << SPAN_SHIFT;
+		largest = (uint64_t)spans_largest(spans) << SPAN_SHIFT;
 		if (largest > stats->largest)
 			stats->largest = largest;
 	}

@@ -8,6 +8,8 @@
 
 #include "internal.h"
 
+#define POOL_ALIGN	((size_t)2 << 20)
+
 static int pool_detach(struct dmastream *ctx, uint32_t handle)
 {
 	struct dmastream_close arg = {
@@ -16,6 +18,36 @@ static int pool_detach(struct dmastream *ctx, uint32_t handle)
 	};
 
 	return dmastream__ioctl(ctx->fd, DMASTREAM_IOC_CLOSE, &arg);
+}
+
+/*
+ * A pool of 2 MiB and more begins at a multiple of that, so what is aligned in memory is
+ * aligned in the pool, whose pieces are of that size when the kernel had such.
+ */
+static int pool_map(int fd, size_t size, void **out)
+{
+	unsigned char *room, *at;
+	size_t gap;
+
+	if (size < POOL_ALIGN || size > SIZE_MAX - POOL_ALIGN)
+		return dmastream__map(fd, size, out);
+	room = mmap(NULL, size + POOL_ALIGN, PROT_NONE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (room == MAP_FAILED)
+		return -errno;
+	gap = -(uintptr_t)room & (POOL_ALIGN - 1);
+	at = mmap(room + gap, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0);
+	if (at == MAP_FAILED) {
+		int err = errno;
+
+		munmap(room, size + POOL_ALIGN);
+		return -err;
+	}
+	if (gap)
+		munmap(room, gap);
+	munmap(at + size, POOL_ALIGN - gap);
+	*out = at;
+	return 0;
 }
 
 /* Owns @fd and @handle from now on, also when it fails. */
@@ -33,7 +65,7 @@ static int pool_wrap(struct dmastream *ctx, int fd, uint32_t handle,
 		ret = -EFBIG;	/* a 32-bit process attaches a larger pool */
 		goto free_pool;
 	}
-	ret = dmastream__map(fd, (size_t)size, &base);
+	ret = pool_map(fd, (size_t)size, &base);
 	if (ret)
 		goto free_pool;
 	pool->ctx = ctx;

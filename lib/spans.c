@@ -109,13 +109,22 @@ static uint32_t span_take(struct spans *s, uint32_t p, uint32_t have, uint32_t n
 	return p;
 }
 
+/* Pages from @p on to the next one that is aligned to @align pages in memory. */
+static uint32_t align_gap(const struct spans *s, uint32_t p, uint32_t align)
+{
+	uint32_t at = (uint32_t)((uintptr_t)s->base >> SPAN_SHIFT) + p;
+
+	return -at & (align - 1);
+}
+
 /*
  * When no single block is long enough, neighbours may be together: blocks of
- * unlike size stay apart.  Steps from one beginning to the next.
+ * unlike size stay apart.  Steps from one beginning to the next, and finds a
+ * place if there is one.
  */
-static uint32_t alloc_run(struct spans *s, uint32_t n)
+static uint32_t alloc_run(struct spans *s, uint32_t n, uint32_t align)
 {
-	uint32_t p, first = 0, have = 0, q;
+	uint32_t p, first = 0, have = 0, gap, q;
 
 	for (p = 0; p < s->npages; p += s->page[p].pages) {
 		if (s->page[p].kind != SPAN_BLOCK) {
@@ -125,26 +134,34 @@ static uint32_t alloc_run(struct spans *s, uint32_t n)
 		if (!have)
 			first = p;
 		have += s->page[p].pages;
-		if (have < n)
+		gap = align_gap(s, first, align);
+		if (have < n || have - n < gap)
 			continue;
 		for (q = first; q < first + have; q += s->page[q].pages)
 			block_remove(s, q);
-		return span_take(s, first, have, n);
+		range_free(s, first, gap);
+		return span_take(s, first + gap, have - gap, n);
 	}
 	return SPAN_NIL;
 }
 
-/* The first of @n pages, or SPAN_NIL. */
-uint32_t spans_alloc(struct spans *s, uint32_t n)
+/*
+ * The first of @n pages at a multiple of @align pages, a power of two, or
+ * SPAN_NIL: then there are no such free pages next to each other.
+ */
+uint32_t spans_alloc(struct spans *s, uint32_t n, uint32_t align)
 {
 	uint32_t order, fit, p;
 
 	if (!n || n > s->free_pages)
 		return SPAN_NIL;
 	order = n > 1 ? 32 - (uint32_t)__builtin_clz(n - 1) : 0;
+	/* a block begins at a multiple of its size, counted from the base */
+	if (align > n && !align_gap(s, 0, align))
+		order = (uint32_t)__builtin_ctz(align);
 	fit = order < 32 ? s->orders & (~0U << order) : 0;
-	if (!fit)
-		return alloc_run(s, n);
+	if (!fit || align_gap(s, s->head[__builtin_ctz(fit)], align))
+		return alloc_run(s, n, align);
 	order = (uint32_t)__builtin_ctz(fit);
 	p = s->head[order];
 	block_remove(s, p);

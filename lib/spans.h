@@ -26,6 +26,7 @@ enum span_kind {
  */
 struct span_page {
 	uint64_t	free[SPAN_FREE_WORDS];	/* first page of a slab: free objects */
+	uint64_t	owned;		/* bit n: what begins at byte 64 n of it is a caller's */
 	uint32_t	next;		/* in a list of free blocks or of slabs */
 	uint32_t	prev;
 	uint32_t	pages;		/* first page: of the block or span */
@@ -33,9 +34,9 @@ struct span_page {
 	uint16_t	nfree;		/* first page of a slab */
 	uint16_t	nobj;		/* likewise */
 	uint8_t		kind;		/* enum span_kind */
-	uint8_t		class;		/* of a slab */
+	uint8_t		class;		/* of a slab; first page: of a span */
 	uint8_t		order;		/* of a free block */
-	uint8_t		pad[9];
+	uint8_t		pad;
 };
 
 struct spans {
@@ -49,7 +50,7 @@ struct spans {
 
 int spans_init(struct spans *s, void *base, uint32_t npages);
 void spans_destroy(struct spans *s);
-uint32_t spans_alloc(struct spans *s, uint32_t n);
+uint32_t spans_alloc(struct spans *s, uint32_t n, uint32_t align);
 void spans_free(struct spans *s, uint32_t first);
 uint32_t spans_largest(const struct spans *s);
 

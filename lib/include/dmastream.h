@@ -66,6 +66,8 @@ struct dmastream_error {
  * @bad_frees: number of frees of what was not allocated
  * @pools: number of areas added
  * @threads: number of threads with magazines
+ * @held: of the pages that have something allocated or cached in them; what this is
+ *        above @used and @cached is what fragmentation costs now
  * @reserved: zero
  */
 struct dmastream_heap_stats {
@@ -79,7 +81,8 @@ struct dmastream_heap_stats {
 	uint64_t	bad_frees;
 	uint32_t	pools;
 	uint32_t	threads;
-	uint64_t	reserved[4];
+	uint64_t	held;
+	uint64_t	reserved[3];
 };
 
 /*
@@ -117,6 +120,8 @@ void dmastream_heap_destroy(struct dmastream_heap *heap);
 int dmastream_heap_add(struct dmastream_heap *heap, struct dmastream_pool *pool,
 		       uint64_t off, uint64_t len);
 void *dmastream_alloc(struct dmastream_heap *heap, size_t size);
+void *dmastream_alloc_aligned(struct dmastream_heap *heap, size_t align,
+			      size_t size);
 int dmastream_free(struct dmastream_heap *heap, void *ptr);
 size_t dmastream_alloc_size(struct dmastream_heap *heap, const void *ptr);
 int dmastream_heap_locate(struct dmastream_heap *heap, const void *ptr,

@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -96,6 +97,13 @@ static void pools(void)
 	CHECK_EQ(fake.close.type, DMASTREAM_OBJ_POOL);
 	CHECK_EQ(fake.close.handle, 13);
 	CHECK_EQ(dmastream_pool_attach(ctx, -1, &again), -EBADF);
+	CHECK_EQ(dmastream_pool_close(pool), 0);
+	/* a large one begins at a multiple of 2 MiB, and gives back the room behind it */
+	CHECK_EQ(dmastream_pool_create(ctx, (5 << 20) + 4096, -1, &pool), 0);
+	base = dmastream_pool_base(pool);
+	CHECK_EQ((uintptr_t)base % (2 << 20), 0);
+	base[(5 << 20) + 4095] = 1;
+	CHECK_EQ(msync(base + (5 << 20) + 4096, 4096, MS_ASYNC), -1);
 	CHECK_EQ(dmastream_pool_close(pool), 0);
 	fake.fail = EDQUOT;
 	CHECK_EQ(dmastream_pool_create(ctx, 4096, 0, &pool), -EDQUOT);

@@ -17,6 +17,7 @@
 
 #define MIB		(1024 * 1024ULL)
 #define POOL_HANDLE	7
+#define SLAB_BYTES	16384		/* of objects of 128 bytes */
 
 static void *area_map(uint64_t size)
 {
@@ -83,6 +84,47 @@ static void sizes_and_alignment(void)
 	CHECK_EQ(stats_of(heap).cached, 0);
 	CHECK_EQ(stats_of(heap).largest, size);
 	heap_drop(heap, base, size);
+}
+
+/* Every alignment with many sizes, in areas whose own alignment is good and bad. */
+static void alignment(void)
+{
+	static const uint64_t shift[] = { 0, 4096, 3 * 4096, MIB };
+	uint64_t size = 24 * MIB, align, seed = 3;
+	struct dmastream_heap *heap;
+	char *base, *p[64] = { 0 };
+	size_t i, n, k;
+
+	base = area_map(size + 4 * MIB);
+	for (i = 0; i < 4; i++) {
+		CHECK_EQ(dmastream_heap_create(&heap), 0);
+		CHECK_EQ(dmastream__heap_add_area(heap, (char *)(((uintptr_t)base + 2 * MIB - 1) &
+								~(2 * MIB - 1)) + shift[i],
+						  size, POOL_HANDLE, 0), 0);
+		for (k = 0; k < 20000; k++) {
+			n = libtest_random(&seed) % (k % 3 ? 9000 : 3 * MIB);
+			align = 1ULL << libtest_random(&seed) % 22;
+			dmastream_free(heap, p[k % 64]);
+			p[k % 64] = dmastream_alloc_aligned(heap, align, n);
+			CHECK_EQ((uintptr_t)p[k % 64] % align, 0);
+			CHECK(!p[k % 64] || dmastream_alloc_size(heap, p[k % 64]) >= n);
+		}
+		for (k = 0; k < 64; k++) {
+			CHECK_EQ(dmastream_free(heap, p[k]), 0);
+			p[k] = NULL;
+		}
+		dmastream_heap_flush(heap);
+		CHECK_EQ(stats_of(heap).held, 0);
+		/* as many as there is room for, and none more */
+		for (k = 0; dmastream_alloc_aligned(heap, 2 * MIB, 4096); k++)
+			;
+		CHECK_EQ(k, size / (2 * MIB));
+		CHECK(!dmastream_alloc_aligned(heap, 4 * MIB, 64));
+		CHECK(!dmastream_alloc_aligned(heap, 0, 64));
+		CHECK(!dmastream_alloc_aligned(heap, 192, 64));
+		dmastream_heap_destroy(heap);
+	}
+	munmap(base, size + 4 * MIB);
 }
 
 static void offsets(void)
@@ -236,13 +278,20 @@ static void bad_frees(void)
 	CHECK_EQ(dmastream_free(heap, q), 0);
 	CHECK_EQ(dmastream_free(heap, q), -EINVAL);
 	CHECK_EQ(stats_of(heap).bad_frees, 4);
-	/* a second free of a small one is found when the magazine goes back */
+	/* of small ones: what lies in a magazine, and what nobody ever had */
 	q = dmastream_alloc(heap, 100);
-	dmastream_free(heap, p);
-	dmastream_free(heap, p);
+	CHECK_EQ(dmastream_free(heap, p), 0);
+	CHECK_EQ(dmastream_free(heap, p), -EINVAL);
+	CHECK_EQ(dmastream_alloc_size(heap, p), 0);
+	CHECK_EQ(dmastream_free(heap, q + 128), -EINVAL);
 	dmastream_heap_flush(heap);
-	CHECK_EQ(stats_of(heap).bad_frees, 5);
+	CHECK_EQ(dmastream_free(heap, p), -EINVAL);
+	CHECK_EQ(stats_of(heap).bad_frees, 7);
+	CHECK_EQ(dmastream_alloc_size(heap, q), 128);
 	CHECK_EQ(dmastream_free(heap, q), 0);
+	CHECK_EQ(stats_of(heap).held, SLAB_BYTES);
+	dmastream_heap_flush(heap);
+	CHECK_EQ(stats_of(heap).held, 0);
 	CHECK(!dmastream_alloc(heap, SIZE_MAX));
 	CHECK(!dmastream_alloc(heap, SIZE_MAX - 4096));
 	CHECK(!dmastream_alloc(heap, MIB + 1));
@@ -446,6 +495,7 @@ static void other_magazine(void)
 int main(void)
 {
 	RUN(sizes_and_alignment);
+	RUN(alignment);
 	RUN(offsets);
 	RUN(coalescing);
 	RUN(random_order);
