@@ -309,15 +309,17 @@ static void object_free(struct dmastream_heap *heap, const struct spare *it)
 	struct span_page *page = &o.area->spans.page[o.first];
 
 	heap->out -= o.size;
-	if (page->kind != SPAN_SLAB) {
+	if (page->kind == SPAN_SLAB) {
+		page->free[o.index / 64] |= (uint64_t)1 << (o.index % 64);
+		if (!page->nfree++)
+			slab_link(heap, o.area, o.class, o.first);
+		if (page->nfree == page->nobj)
+			slab_destroy(heap, o.area, o.class, o.first);
+	} else {
 		spans_free(&o.area->spans, o.first);
-		return;
 	}
-	page->free[o.index / 64] |= (uint64_t)1 << (o.index % 64);
-	if (!page->nfree++)
-		slab_link(heap, o.area, o.class, o.first);
-	if (page->nfree == page->nobj)
-		slab_destroy(heap, o.area, o.class, o.first);
+	if (o.area->spans.free_pages == o.area->spans.npages)
+		dmastream__area_empty(heap, o.area);
 }
 
 /*
@@ -389,6 +391,7 @@ static void cache_destroy(void *arg)
 	heap->frees += cache->frees;
 	pthread_mutex_unlock(&heap->lock);
 	free(cache);
+	dmastream__heap_reap(heap);
 }
 
 static struct cache *cache_create(struct dmastream_heap *heap)
@@ -433,8 +436,20 @@ static struct cache *cache_get(struct dmastream_heap *heap)
 	return last.serial == heap->serial && last.cache ? last.cache : cache_find(heap);
 }
 
-static void *alloc_locked(struct dmastream_heap *heap, uint32_t class, uint64_t size,
-			  uint64_t align)
+/* The magazines of all threads. */
+void dmastream__heap_drain(struct dmastream_heap *heap)
+{
+	struct cache *cache;
+
+	pthread_mutex_lock(&heap->list_lock);
+	for (cache = heap->caches; cache; cache = cache->next)
+		cache_drain(cache);
+	pthread_mutex_unlock(&heap->list_lock);
+}
+
+/* With heap->lock. */
+void *dmastream__heap_take(struct dmastream_heap *heap, uint32_t class, uint64_t size,
+			   uint64_t align)
 {
 	struct spare it = object_alloc(heap, class, size, align);
 
@@ -449,23 +464,16 @@ static void *alloc_locked(struct dmastream_heap *heap, uint32_t class, uint64_t 
 static NOINLINE void *alloc_slow(struct dmastream_heap *heap, uint32_t class, uint64_t size,
 			uint64_t align)
 {
-	struct cache *cache;
 	void *ptr;
 
 	pthread_mutex_lock(&heap->lock);
-	ptr = alloc_locked(heap, class, size, align);
+	ptr = dmastream__heap_take(heap, class, size, align);
 	pthread_mutex_unlock(&heap->lock);
 	if (ptr)
 		return ptr;
-	pthread_mutex_lock(&heap->list_lock);
-	for (cache = heap->caches; cache; cache = cache->next)
-		cache_drain(cache);
-	pthread_mutex_unlock(&heap->list_lock);
-	pthread_mutex_lock(&heap->lock);
-	ptr = alloc_locked(heap, class, size, align);
-	if (!ptr)
-		heap->failures++;
-	pthread_mutex_unlock(&heap->lock);
+	dmastream__heap_drain(heap);
+	ptr = dmastream__heap_grow(heap, class, size, align);
+	dmastream__heap_reap(heap);
 	return ptr;
 }
 
@@ -498,6 +506,19 @@ static NOINLINE int free_slow(struct dmastream_heap *heap, void *ptr, struct spa
 	object_free(heap, &it);
 	heap->frees++;
 	pthread_mutex_unlock(&heap->lock);
+	dmastream__heap_reap(heap);
+	return 0;
+}
+
+/* With cache->lock, which it gives up. */
+static NOINLINE int free_full(struct dmastream_heap *heap, struct cache *cache,
+			      struct magazine *mag, struct spare it)
+{
+	magazine_drain(heap, mag, mag->cap / 2);
+	mag->object[mag->n++] = it;
+	cache->frees++;
+	small_unlock(&cache->lock);
+	dmastream__heap_reap(heap);
 	return 0;
 }
 
@@ -567,7 +588,7 @@ int dmastream_free(struct dmastream_heap *heap, void *ptr)
 	small_lock(&cache->lock);
 	mag = &cache->mag[page->class];
 	if (mag->n == mag->cap)
-		magazine_drain(heap, mag, mag->cap / 2);
+		return free_full(heap, cache, mag, (struct spare){ ptr, page });
 	mag->object[mag->n++] = (struct spare){ ptr, page };
 	cache->frees++;
 	small_unlock(&cache->lock);
@@ -590,6 +611,7 @@ int dmastream_heap_flush(struct dmastream_heap *heap)
 
 	if (cache)
 		cache_drain(cache);
+	dmastream__heap_reap(heap);
 	return 0;
 }
 
@@ -628,6 +650,7 @@ int dmastream_heap_create(struct dmastream_heap **out)
 	heap->serial = __atomic_add_fetch(&serials, 1, __ATOMIC_RELAXED);
 	pthread_mutex_init(&heap->lock, NULL);
 	pthread_mutex_init(&heap->list_lock, NULL);
+	pthread_mutex_init(&heap->grow_lock, NULL);
 	classes_init(heap);
 	*out = heap;
 	return 0;
@@ -637,7 +660,6 @@ int dmastream_heap_create(struct dmastream_heap **out)
 void dmastream_heap_destroy(struct dmastream_heap *heap)
 {
 	struct cache *cache, *next;
-	uint32_t i;
 
 	if (!heap)
 		return;
@@ -646,8 +668,8 @@ void dmastream_heap_destroy(struct dmastream_heap *heap)
 		next = cache->next;
 			free(cache);
 	}
-	for (i = 0; i < heap->nareas; i++)
-		spans_destroy(&heap->area[i].spans);
+	dmastream__areas_destroy(heap);
+	pthread_mutex_destroy(&heap->grow_lock);
 	pthread_mutex_destroy(&heap->list_lock);
 	pthread_mutex_destroy(&heap->lock);
 	free(heap);
@@ -688,6 +710,10 @@ int dmastream_heap_stats(struct dmastream_heap *heap,
 	stats->frees += heap->frees;
 	stats->failures = heap->failures;
 	stats->bad_frees = heap->bad_frees;
+	stats->grown = heap->grown;
+	stats->grows = heap->grows;
+	stats->shrinks = heap->shrinks;
+	stats->grow_failures = heap->grow_failures;
 	/* the caches may have moved on: not below zero */
 	stats->used = heap->out > stats->cached ? heap->out - stats->cached : 0;
 	for (i = 0; i < heap->nareas; i++) {

@@ -39,11 +39,13 @@ struct area_range {
 struct area {
 	struct spans	spans;
 	uint32_t	partial[NSLABS];	/* slabs with free objects */
+	struct dmastream__piece piece;		/* made by the heap; base NULL: the user's */
 };
 
 struct dmastream_heap {
 	pthread_mutex_t	lock;
 	pthread_mutex_t	list_lock;
+	pthread_mutex_t	grow_lock;
 	pthread_key_t	key;			/* the thread's cache */
 	uint64_t	serial;			/* no two heaps have the same */
 	struct cache	*caches;
@@ -60,7 +62,28 @@ struct dmastream_heap {
 	uint64_t	bad_frees;
 	uint64_t	partial_areas[NSLABS];	/* bit i: area i has such a slab */
 	struct area	area[HEAP_AREAS];
+	/* pools of its own, see areas.c: */
+	struct dmastream_heap_growth growth;	/* max_bytes 0: none; set once */
+	struct dmastream__source source;
+	uint64_t	grown;			/* bytes, of which max_bytes is the limit */
+	uint32_t	grows;
+	uint32_t	shrinks;
+	uint64_t	grow_failures;
+	uint32_t	nretired;		/* also read without the lock */
+	struct dmastream__piece retired[HEAP_AREAS + 1];
 };
+
+/* heap.c */
+void dmastream__heap_drain(struct dmastream_heap *heap);
+void *dmastream__heap_take(struct dmastream_heap *heap, uint32_t class, uint64_t size,
+			   uint64_t align);
+
+/* areas.c */
+void dmastream__areas_destroy(struct dmastream_heap *heap);
+void dmastream__area_empty(struct dmastream_heap *heap, struct area *area);
+void dmastream__heap_reap(struct dmastream_heap *heap);
+void *dmastream__heap_grow(struct dmastream_heap *heap, uint32_t class, uint64_t size,
+			   uint64_t align);
 
 int dmastream__area_find_locked(struct dmastream_heap *heap, const void *ptr);
 
@@ -78,7 +101,7 @@ static inline int dmastream__range_find(const struct dmastream_heap *heap, const
 	return -1;
 }
 
-/* What was read since @gen was, was read while nobody changed the table.  Pairs with table_set(). */
+/* Nobody changed the table since @gen was read.  Pairs with table_set(). */
 static inline int dmastream__table_same(const struct dmastream_heap *heap, uint32_t gen)
 {
 	__atomic_thread_fence(__ATOMIC_ACQUIRE);

@@ -62,6 +62,23 @@ static inline uint32_t dmastream__pow2(uint32_t n)
 	return 1U << (32 - __builtin_clz(n - 1));
 }
 
+/* A pool that a heap made for itself, and where these come from: tests have others. */
+struct dmastream__piece {
+	void		*base;
+	uint64_t	len;
+	uint32_t	pool;
+	void		*priv;		/* of the source */
+};
+
+struct dmastream__source {
+	int (*create)(void *arg, uint64_t size, int numa_node, struct dmastream__piece *piece);
+	void (*destroy)(void *arg, const struct dmastream__piece *piece);
+	void *arg;
+};
+
+int dmastream__heap_set_source(struct dmastream_heap *heap,
+			       const struct dmastream__source *source,
+			       const struct dmastream_heap_growth *growth);
 int dmastream__heap_add_area(struct dmastream_heap *heap, void *base,
 			     uint64_t len, uint32_t pool, uint64_t pool_off);
 

@@ -172,3 +172,60 @@ int64_t dmastream_pool_off(const struct dmastream_pool *pool, const void *ptr)
 		return -EINVAL;
 	return (int64_t)(p - base);
 }
+
+/*
+ * ---- Pools that a heap makes for itself -----------------------------------
+ */
+
+static int piece_create(void *arg, uint64_t size, int numa_node, struct dmastream__piece *piece)
+{
+	struct dmastream_pool *pool;
+	int ret = dmastream_pool_create(arg, size, numa_node, &pool);
+
+	if (ret)
+		return ret;
+	piece->base = pool->base;
+	piece->len = pool->size;
+	piece->pool = pool->handle;
+	piece->priv = pool;
+	return 0;
+}
+
+static void piece_destroy(void *arg, const struct dmastream__piece *piece)
+{
+	(void)arg;
+	dmastream_pool_close(piece->priv);
+}
+
+int dmastream_heap_set_growth(struct dmastream_heap *heap, struct dmastream *ctx,
+			      const struct dmastream_heap_growth *growth)
+{
+	const struct dmastream__source source = {
+		.create = piece_create,
+		.destroy = piece_destroy,
+		.arg = ctx,
+	};
+
+	return dmastream__heap_set_source(heap, &source, growth);
+}
+
+/*
+ * The @part'th of @parts disjoint ranges of a pool of @size bytes, of whole 2 MiB if each
+ * can have that; the last one has the rest.
+ */
+int dmastream_pool_part(const struct dmastream_pool *pool, uint32_t part, uint32_t parts,
+			uint64_t *off, uint64_t *len)
+{
+	uint64_t unit = POOL_ALIGN, each;
+
+	if (part >= parts)	/* or no parts at all */
+		return -EINVAL;
+	if (pool->size / parts < unit)
+		unit = 4096;
+	each = pool->size / parts / unit * unit;
+	if (!each)
+		return -EINVAL;
+	*off = part * each;
+	*len = part + 1 == parts ? pool->size - *off : each;
+	return 0;
+}

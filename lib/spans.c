@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 
 #include "spans.h"
@@ -74,18 +75,36 @@ static void range_free(struct spans *s, uint32_t p, uint32_t n)
 	}
 }
 
-int spans_init(struct spans *s, void *base, uint32_t npages)
+/* Room for what is known of @npages pages: zeros, which cost nothing until they are used. */
+static int meta_map(struct spans *s, uint32_t npages)
 {
-	void *meta;
-	int i;
+	void *meta = mmap(NULL, (size_t)npages * sizeof(struct span_page),
+			  PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	/* zero pages, which cost nothing until their part of the area is used */
-	meta = mmap(NULL, (size_t)npages * sizeof(struct span_page),
-		    PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (meta == MAP_FAILED)
 		return -errno;
-	s->base = base;
+	if (s->page) {
+		/* one that is too short stays, in a list that goes through its first page */
+		s->page->free[0] = (uintptr_t)s->old;
+		s->page->free[1] = s->room;
+		s->old = s->page;
+	}
 	s->page = meta;
+	s->room = npages;
+	return 0;
+}
+
+/* @s is zero, or was cleared by spans_clear(). */
+int spans_init(struct spans *s, void *base, uint32_t npages)
+{
+	int i, ret;
+
+	if (npages > s->room) {
+		ret = meta_map(s, npages);
+		if (ret)
+			return ret;
+	}
+	s->base = base;
 	s->npages = npages;
 	s->free_pages = npages;
 	s->orders = 0;
@@ -95,9 +114,31 @@ int spans_init(struct spans *s, void *base, uint32_t npages)
 	return 0;
 }
 
+/* All is free: the memory of page[] goes, and it reads as zero from now on. */
+void spans_clear(struct spans *s)
+{
+	size_t size = (size_t)s->room * sizeof(struct span_page);
+
+	s->npages = 0;
+	s->free_pages = 0;
+	s->orders = 0;
+	if (madvise(s->page, size, MADV_DONTNEED))
+		memset(s->page, 0, size);
+}
+
 void spans_destroy(struct spans *s)
 {
-	munmap(s->page, (size_t)s->npages * sizeof(struct span_page));
+	struct span_page *page = s->page;
+	uint64_t room = s->room;
+
+	while (page) {
+		munmap(page, (size_t)room * sizeof(struct span_page));
+		page = s->old;
+		if (page) {
+			s->old = (struct span_page *)(uintptr_t)page->free[0];
+			room = page->free[1];
+		}
+	}
 }
 
 static uint32_t span_take(struct spans *s, uint32_t p, uint32_t have, uint32_t n)

@@ -42,13 +42,16 @@ struct span_page {
 struct spans {
 	unsigned char		*base;
 	struct span_page	*page;
+	struct span_page	*old;			/* earlier page[]s, too short for now */
 	uint32_t		npages;
+	uint32_t		room;			/* pages that page[] has room for */
 	uint32_t		free_pages;
 	uint32_t		orders;			/* bit n: head[n] has a block */
 	uint32_t		head[SPAN_ORDERS];
 };
 
 int spans_init(struct spans *s, void *base, uint32_t npages);
+void spans_clear(struct spans *s);
 void spans_destroy(struct spans *s);
 uint32_t spans_alloc(struct spans *s, uint32_t n, uint32_t align);
 void spans_free(struct spans *s, uint32_t first);

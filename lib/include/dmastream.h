@@ -68,7 +68,10 @@ struct dmastream_error {
  * @threads: number of threads with magazines
  * @held: of the pages that have something allocated or cached in them; what this is
  *        above @used and @cached is what fragmentation costs now
- * @reserved: zero
+ * @grown: of the pools that the heap made itself; @total has them too
+ * @grows: number of such pools made since the heap was
+ * @shrinks: number of such pools given back
+ * @grow_failures: number of times that one was needed and not to be had
  */
 struct dmastream_heap_stats {
 	uint64_t	total;
@@ -82,6 +85,30 @@ struct dmastream_heap_stats {
 	uint32_t	pools;
 	uint32_t	threads;
 	uint64_t	held;
+	uint64_t	grown;
+	uint32_t	grows;
+	uint32_t	shrinks;
+	uint64_t	grow_failures;
+};
+
+/**
+ * struct dmastream_heap_growth - pools that a heap makes and gives back by itself
+ * @min_bytes: of such pools: made at once, and kept
+ * @max_bytes: of such pools: never more
+ * @pool_bytes: of each, unless an allocation needs more; 0: a 32nd of @max_bytes, and
+ *              2 MiB at least
+ * @spare_bytes: of empty pools that are kept for the next need; at least one is
+ * @numa_node: as of dmastream_pool_create()
+ * @flags: zero
+ * @reserved: zero
+ */
+struct dmastream_heap_growth {
+	uint64_t	min_bytes;
+	uint64_t	max_bytes;
+	uint64_t	pool_bytes;
+	uint64_t	spare_bytes;
+	int32_t		numa_node;
+	uint32_t	flags;
 	uint64_t	reserved[3];
 };
 
@@ -111,6 +138,8 @@ int dmastream_pool_fd(const struct dmastream_pool *pool);
 uint32_t dmastream_pool_handle(const struct dmastream_pool *pool);
 void *dmastream_pool_ptr(const struct dmastream_pool *pool, uint64_t off);
 int64_t dmastream_pool_off(const struct dmastream_pool *pool, const void *ptr);
+int dmastream_pool_part(const struct dmastream_pool *pool, uint32_t part,
+			uint32_t parts, uint64_t *off, uint64_t *len);
 
 /*
  * ---- Allocator ------------------------------------------------------------
@@ -129,6 +158,9 @@ int dmastream_heap_locate(struct dmastream_heap *heap, const void *ptr,
 void *dmastream_heap_ptr(struct dmastream_heap *heap, uint32_t pool,
 			 uint64_t off);
 int dmastream_heap_flush(struct dmastream_heap *heap);
+int dmastream_heap_set_growth(struct dmastream_heap *heap, struct dmastream *ctx,
+			      const struct dmastream_heap_growth *growth);
+int64_t dmastream_heap_trim(struct dmastream_heap *heap);
 int dmastream_heap_stats(struct dmastream_heap *heap,
 			 struct dmastream_heap_stats *stats);
 

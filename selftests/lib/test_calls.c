@@ -4,9 +4,11 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <dmastream.h>
@@ -108,6 +110,130 @@ static void pools(void)
 	fake.fail = EDQUOT;
 	CHECK_EQ(dmastream_pool_create(ctx, 4096, 0, &pool), -EDQUOT);
 	CHECK(!pool);
+	dmastream_close(ctx);
+}
+
+static void parts(void)
+{
+	struct dmastream *ctx = ctx_open();
+	struct dmastream_pool *pool;
+	uint64_t off, len, end, size;
+	uint32_t n, i;
+
+	for (size = 4096; size <= 64 << 20; size = size * 3 / 4096 * 4096 + 4096) {
+		CHECK_EQ(dmastream_pool_create(ctx, size, -1, &pool), 0);
+		for (n = 1; n <= size / 4096 && n < 40; n++) {
+			for (end = 0, i = 0; i < n; i++, end += len) {
+				CHECK_EQ(dmastream_pool_part(pool, i, n, &off, &len), 0);
+				CHECK_EQ(off, end);
+				CHECK(len >= 4096 && off % 4096 == 0);
+				CHECK(size / n < 2 << 20 || off % (2 << 20) == 0);
+			}
+			CHECK_EQ(end, size);
+			CHECK_EQ(dmastream_pool_part(pool, n, n, &off, &len), -EINVAL);
+		}
+		CHECK_EQ(dmastream_pool_part(pool, 0, (uint32_t)(size / 4096) + 1, &off, &len),
+			 -EINVAL);
+		CHECK_EQ(dmastream_pool_part(pool, 0, 0, &off, &len), -EINVAL);
+		dmastream_pool_close(pool);
+	}
+	dmastream_close(ctx);
+}
+
+#define PROCESSES	4
+#define MESSAGES	3000
+
+struct note {
+	uint64_t	off;
+	uint64_t	len;
+};
+
+static int note_is(const struct dmastream_pool *pool, const struct note *note)
+{
+	const uint64_t *p = dmastream_pool_ptr(pool, note->off);
+	uint64_t i;
+
+	for (i = 0; i < note->len / 8; i++)
+		if (p[i] != note->off)
+			return 0;
+	return 1;
+}
+
+/*
+ * Allocates in its part, fills each object with its offset, tells it to the next process
+ * and looks at the one of the process before, which frees when it is told: 0, or what
+ * was wrong.
+ */
+static int process(struct dmastream_pool *pool, uint32_t me, int to, int from, int ack_to,
+		   int ack_from)
+{
+	uint64_t off, len, seed = me + 1, i, k;
+	struct dmastream_heap *heap;
+	struct note note, other;
+	uint32_t handle;
+	char ack = 0;
+	uint64_t *p;
+
+	alarm(60);	/* when another one gave up */
+	if (dmastream_pool_part(pool, me, PROCESSES, &off, &len) ||
+	    dmastream_heap_create(&heap) || dmastream_heap_add(heap, pool, off, len))
+		return 1;
+	for (i = 0; i < MESSAGES; i++) {
+		note.len = (1 + libtest_random(&seed) % 5000) / 8 * 8;
+		p = dmastream_alloc(heap, note.len);
+		if (!p || dmastream_heap_locate(heap, p, &handle, &note.off) ||
+		    note.off < off || note.off + note.len > off + len)
+			return 2;
+		for (k = 0; k < note.len / 8; k++)
+			p[k] = note.off;
+		if (write(to, &note, sizeof(note)) != sizeof(note) ||
+		    read(from, &other, sizeof(other)) != sizeof(other))
+			return 3;
+		if (!note_is(pool, &other))
+			return 4;
+		if (write(ack_to, &ack, 1) != 1 || read(ack_from, &ack, 1) != 1)
+			return 5;
+		if (!note_is(pool, &note) || dmastream_free(heap, p))
+			return 6;
+	}
+	dmastream_heap_destroy(heap);
+	return 0;
+}
+
+/* Several processes allocate from one pool at once, each from its own part. */
+static void processes(void)
+{
+	struct dmastream *ctx = ctx_open();
+	int note[PROCESSES][2], ack[PROCESSES][2];
+	struct dmastream_pool *pool;
+	pid_t pid[PROCESSES];
+	int i, status;
+
+	CHECK_EQ(dmastream_pool_create(ctx, (1 << 20) + 12288, -1, &pool), 0);
+	for (i = 0; i < PROCESSES; i++)
+		if (pipe(note[i]) || pipe(ack[i]))
+			abort();
+	fflush(stdout);
+	for (i = 0; i < PROCESSES; i++) {
+		int before = (i + PROCESSES - 1) % PROCESSES;
+
+		pid[i] = fork();
+		if (!pid[i])
+			_exit(process(pool, (uint32_t)i, note[i][1], note[before][0],
+				      ack[before][1], ack[i][0]));
+	}
+	for (i = 0; i < PROCESSES; i++) {
+		close(note[i][1]);
+		close(ack[i][1]);
+	}
+	for (i = 0; i < PROCESSES; i++) {
+		status = -1;
+		CHECK_EQ(waitpid(pid[i], &status, 0), pid[i]);
+		CHECK_EQ(status, 0);
+		close(note[i][0]);
+		close(ack[i][0]);
+	}
+	dmastream_pool_close(pool);
 	dmastream_close(ctx);
 }
 
@@ -463,6 +589,8 @@ int main(void)
 	RUN(ring_without_vectors);
 	RUN(preparing_tiles);
 	RUN(pools);
+	RUN(parts);
+	RUN(processes);
 	RUN(preparing);
 	RUN(full_and_wrap);
 	RUN(kicks);
