@@ -63,7 +63,7 @@ static void containers(void)
 {
 	open_heap();
 	{
-		dmastream::heap_resource r(heap);
+		dms::heap_resource r(heap);
 		std::pmr::vector<std::uint64_t> v(&r);
 		std::pmr::map<int, std::pmr::string> m(&r);
 		std::uint64_t off;
@@ -86,7 +86,7 @@ static void containers(void)
 			m.erase(i);
 		CHECK_EQ(m.size(), 5000);
 		/* a node goes from one container to another one of the same heap */
-		dmastream::heap_resource again(heap);
+		dms::heap_resource again(heap);
 		std::pmr::map<int, std::pmr::string> n(&again);
 
 		n.merge(m);
@@ -102,7 +102,7 @@ static void alignment(void)
 {
 	open_heap();
 	{
-		dmastream::heap_resource r(heap);
+		dms::heap_resource r(heap);
 		std::pmr::vector<tile> v(&r);
 
 		for (int i = 0; i < 1000; i++) {
@@ -126,7 +126,7 @@ static void out_of_memory(void)
 
 	open_heap();
 	{
-		dmastream::heap_resource r(heap);
+		dms::heap_resource r(heap);
 		std::pmr::vector<char> v(&r);
 
 		try {
@@ -152,10 +152,10 @@ static void equality(void)
 	open_heap();
 	{
 		struct dmastream_heap *second;
-		dmastream::heap_resource a(heap), b(heap);
+		dms::heap_resource a(heap), b(heap);
 
 		CHECK_EQ(dmastream_heap_create(&second), 0);
-		dmastream::heap_resource c(second);
+		dms::heap_resource c(second);
 		CHECK(a == b && a.heap() == heap);
 		CHECK(a != c);
 		CHECK(a != *std::pmr::new_delete_resource());

@@ -13,7 +13,7 @@
 
 #include <dmastream.h>
 
-namespace dmastream {
+namespace dms {
 
 /* Does not own the heap, which must outlive it and all that it allocated. */
 class heap_resource : public std::pmr::memory_resource {
@@ -47,6 +47,6 @@ private:
 	struct dmastream_heap *heap_;
 };
 
-} /* namespace dmastream */
+} /* namespace dms */
 
 #endif /* DMASTREAM_PMR_HPP */
