@@ -54,7 +54,8 @@ static void table_set(struct dmastream_heap *heap, uint32_t i, const struct area
 	__atomic_store_n(&heap->gen, gen + 2, __ATOMIC_RELEASE);
 }
 
-/* The reader met a change. */
+/* The reader met a change.  Out of the way of what is short. */
+__attribute__((noinline))
 int dmastream__area_find_locked(struct dmastream_heap *heap, const void *ptr)
 {
 	int i;
@@ -65,11 +66,10 @@ int dmastream__area_find_locked(struct dmastream_heap *heap, const void *ptr)
 	return i;
 }
 
-int dmastream_heap_locate(struct dmastream_heap *heap, const void *ptr,
-			  uint32_t *pool, uint64_t *off)
+static inline int locate_in(const struct dmastream_heap *heap, int i, const void *ptr,
+			    uint32_t *pool, uint64_t *off)
 {
 	const struct area_range *r;
-	int i = dmastream__area_find(heap, ptr);
 
 	if (i < 0)
 		return -EINVAL;
@@ -80,7 +80,25 @@ int dmastream_heap_locate(struct dmastream_heap *heap, const void *ptr,
 	return 0;
 }
 
-static void *ptr_find(const struct dmastream_heap *heap, uint32_t pool, uint64_t off)
+__attribute__((noinline))
+static int locate_locked(struct dmastream_heap *heap, const void *ptr,
+			 uint32_t *pool, uint64_t *off)
+{
+	return locate_in(heap, dmastream__area_find_locked(heap, ptr), ptr, pool, off);
+}
+
+int dmastream_heap_locate(struct dmastream_heap *heap, const void *ptr,
+			  uint32_t *pool, uint64_t *off)
+{
+	uint32_t gen = __atomic_load_n(&heap->gen, __ATOMIC_ACQUIRE);
+	int i = dmastream__range_find(heap, ptr);
+
+	if (!dmastream__table_same(heap, gen))
+		return locate_locked(heap, ptr, pool, off);
+	return locate_in(heap, i, ptr, pool, off);
+}
+
+static inline void *ptr_find(const struct dmastream_heap *heap, uint32_t pool, uint64_t off)
 {
 	uint32_t n = __atomic_load_n(&heap->nareas, __ATOMIC_RELAXED);
 	const struct area_range *r;
@@ -96,17 +114,23 @@ static void *ptr_find(const struct dmastream_heap *heap, uint32_t pool, uint64_t
 	return NULL;
 }
 
+__attribute__((noinline))
+static void *ptr_find_locked(struct dmastream_heap *heap, uint32_t pool, uint64_t off)
+{
+	void *ptr;
+
+	pthread_mutex_lock(&heap->lock);
+	ptr = ptr_find(heap, pool, off);
+	pthread_mutex_unlock(&heap->lock);
+	return ptr;
+}
+
 void *dmastream_heap_ptr(struct dmastream_heap *heap, uint32_t pool, uint64_t off)
 {
 	uint32_t gen = __atomic_load_n(&heap->gen, __ATOMIC_ACQUIRE);
 	void *ptr = ptr_find(heap, pool, off);
 
-	if (dmastream__table_same(heap, gen))
-		return ptr;
-	pthread_mutex_lock(&heap->lock);
-	ptr = ptr_find(heap, pool, off);
-	pthread_mutex_unlock(&heap->lock);
-	return ptr;
+	return dmastream__table_same(heap, gen) ? ptr : ptr_find_locked(heap, pool, off);
 }
 
 /* A slot for @npages: one that has been used and has the room, a new one, or any. */
