@@ -347,8 +347,8 @@ void *dmastream__heap_grow(struct dmastream_heap *heap, uint32_t class, uint64_t
 	uint64_t need = CLASS_MAX;
 	void *ptr;
 
-	if (size > need)
-		need = size > AREA_MAX ? AREA_MAX : (size + SPAN_SIZE - 1) & ~(uint64_t)(SPAN_SIZE - 1);
+	if (size > need && size <= AREA_MAX)
+		need = (size + SPAN_SIZE - 1) & ~(uint64_t)(SPAN_SIZE - 1);
 	if (align > SPAN_SIZE)
 		need += align;
 	pthread_mutex_lock(&heap->grow_lock);
@@ -386,7 +386,7 @@ static int growth_check(struct dmastream_heap_growth *g)
 	uint64_t mask = SPAN_SIZE - 1;
 	uint32_t i;
 
-	for (i = 0; i < sizeof(g->reserved) / sizeof(g->reserved[0]); i++)
+	for (i = 0; i < 3; i++)
 		if (g->reserved[i])
 			return -EINVAL;
 	if (!g->pool_bytes)

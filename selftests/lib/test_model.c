@@ -241,9 +241,10 @@ static void model(void)
 			most = m.used;
 	}
 	check_counts();
-	printf("# seed %llu: %llu operations, at most %llu KiB, %llu refused, %llu bad frees, %u pools\n",
-	       (unsigned long long)seed_arg, (unsigned long long)i, (unsigned long long)most >> 10,
-	       (unsigned long long)m.failures, (unsigned long long)m.bad_frees, fakepool.made);
+	printf("# seed %llu: %llu operations, at most %llu KiB, ",
+	       (unsigned long long)seed_arg, (unsigned long long)i, (unsigned long long)most >> 10);
+	printf("%llu refused, %llu bad frees, %u pools\n", (unsigned long long)m.failures,
+	       (unsigned long long)m.bad_frees, fakepool.made);
 	CHECK(m.bad_frees > i / 100 && (i < 100000 || (m.failures && fakepool.gone > 4)));
 	while (m.n)
 		do_free(m.n - 1);
