@@ -62,6 +62,8 @@ static inline uint32_t dmastream__pow2(uint32_t n)
 	return 1U << (32 - __builtin_clz(n - 1));
 }
 
+int dmastream__nic_node(const char *dir, const char *device, int *node);
+
 /* A pool that a heap made for itself, and where these come from: tests have others. */
 struct dmastream__piece {
 	void		*base;

@@ -2,7 +2,9 @@
 /*
  * A context of the device, what the kernel can do, and the clock.
  */
+#include <dirent.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -90,4 +92,60 @@ uint64_t dmastream_deadline(uint32_t timeout_ms)
 	if (timeout_ms == DMASTREAM_TIMEOUT_NONE)
 		return 0;
 	return dmastream_now_ns() + (uint64_t)timeout_ms * 1000000ULL;
+}
+
+/* The first name of a directory, in no certain order. */
+static int first_name(const char *dir, char *name, size_t size)
+{
+	struct dirent *e;
+	int ret = -ENODEV;
+	DIR *d = opendir(dir);
+
+	if (!d)
+		return -ENODEV;
+	while ((e = readdir(d))) {
+		if (e->d_name[0] == '.' || strlen(e->d_name) >= size)
+			continue;
+		strcpy(name, e->d_name);
+		ret = 0;
+		break;
+	}
+	closedir(d);
+	return ret;
+}
+
+/* @dir: where the system has its RDMA devices */
+int dmastream__nic_node(const char *dir, const char *device, int *node)
+{
+	char name[64], path[256];
+	FILE *f;
+	int ret;
+
+	*node = -1;
+	if (!device) {
+		ret = first_name(dir, name, sizeof(name));
+		if (ret)
+			return ret;
+		device = name;
+	}
+	if (strchr(device, '/') || device[0] == '.' || !device[0])
+		return -EINVAL;
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", dir, device) >= sizeof(path) - 32)
+		return -EINVAL;
+	if (access(path, F_OK))
+		return -ENODEV;
+	strcat(path, "/device/numa_node");
+	f = fopen(path, "re");
+	if (!f)
+		return 0;	/* a device in software has none */
+	if (fscanf(f, "%d", node) != 1 || *node < 0)
+		*node = -1;
+	fclose(f);
+	return 0;
+}
+
+/* @device NULL: the first there is.  @node is -1 when the NIC is near to none. */
+int dmastream_nic_node(const char *device, int *node)
+{
+	return dmastream__nic_node("/sys/class/infiniband", device, node);
 }

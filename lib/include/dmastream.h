@@ -138,6 +138,7 @@ int dmastream_pool_fd(const struct dmastream_pool *pool);
 uint32_t dmastream_pool_handle(const struct dmastream_pool *pool);
 void *dmastream_pool_ptr(const struct dmastream_pool *pool, uint64_t off);
 int64_t dmastream_pool_off(const struct dmastream_pool *pool, const void *ptr);
+int dmastream_nic_node(const char *device, int *node);
 int dmastream_pool_part(const struct dmastream_pool *pool, uint32_t part,
 			uint32_t parts, uint64_t *off, uint64_t *len);
 

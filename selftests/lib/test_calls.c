@@ -14,6 +14,7 @@
 #include <dmastream.h>
 
 #include "fakekernel.h"
+#include "internal.h"
 #include "libtest.h"
 
 static struct dmastream *ctx_open(void)
@@ -111,6 +112,35 @@ static void pools(void)
 	CHECK_EQ(dmastream_pool_create(ctx, 4096, 0, &pool), -EDQUOT);
 	CHECK(!pool);
 	dmastream_close(ctx);
+}
+
+static void nic_node(void)
+{
+	char dir[] = "/tmp/nic_nodeXXXXXX", cmd[512];
+	int node = 5;
+
+	CHECK(mkdtemp(dir));
+	CHECK_EQ(dmastream__nic_node("/nonexistent", NULL, &node), -ENODEV);
+	CHECK_EQ(node, -1);
+	CHECK_EQ(dmastream__nic_node(dir, NULL, &node), -ENODEV);
+	snprintf(cmd, sizeof(cmd), "cd %s && mkdir -p a/device && echo 3 >a/device/numa_node", dir);
+	CHECK_EQ(system(cmd), 0);
+	CHECK_EQ(dmastream__nic_node(dir, NULL, &node), 0);
+	CHECK_EQ(node, 3);
+	snprintf(cmd, sizeof(cmd), "cd %s && mkdir -p b/device c && echo -1 >b/device/numa_node",
+		 dir);
+	CHECK_EQ(system(cmd), 0);
+	CHECK_EQ(dmastream__nic_node(dir, "a", &node), 0);
+	CHECK_EQ(node, 3);
+	CHECK_EQ(dmastream__nic_node(dir, "b", &node), 0);
+	CHECK_EQ(node, -1);
+	CHECK_EQ(dmastream__nic_node(dir, "c", &node), 0);
+	CHECK_EQ(node, -1);
+	CHECK_EQ(dmastream__nic_node(dir, "d", &node), -ENODEV);
+	CHECK_EQ(dmastream__nic_node(dir, "../a", &node), -EINVAL);
+	CHECK_EQ(dmastream__nic_node(dir, "", &node), -EINVAL);
+	snprintf(cmd, sizeof(cmd), "rm -r %s", dir);
+	CHECK_EQ(system(cmd), 0);
 }
 
 static void parts(void)
@@ -589,6 +619,7 @@ int main(void)
 	RUN(ring_without_vectors);
 	RUN(preparing_tiles);
 	RUN(pools);
+	RUN(nic_node);
 	RUN(parts);
 	RUN(processes);
 	RUN(preparing);
