@@ -325,6 +325,7 @@ int peer_prep(struct peer_end *e, uint32_t i, uint32_t len, uint32_t shift, uint
 	struct peer_stream *s = &e->streams[i];
 	struct peer_send *req;
 	struct dmastream_sqe *sqe;
+	uint32_t pool = 0;
 	uint64_t off = 0;
 
 	if (!dmastream_sq_space(e->ring))
@@ -336,11 +337,12 @@ int peer_prep(struct peer_end *e, uint32_t i, uint32_t len, uint32_t shift, uint
 	req->want = want;
 	if (len) {
 		peer_fill((char *)req->buf + shift, s->key, req->id, 0, len);
-		off = dmastream_pool_off(e->pool, (char *)req->buf + shift);
+		/* the heap may have pools of its own, see test_transfer_heap.c */
+		dmastream_heap_locate(e->heap, (char *)req->buf + shift, &pool, &off);
 	}
 	sqe = dmastream_get_sqe(e->ring);
-	dmastream_prep_send(sqe, s->handle, len ? dmastream_pool_handle(e->pool) : 0, off, len,
-			    peer_tag(s->key, req->id, len), (uintptr_t)req);
+	dmastream_prep_send(sqe, s->handle, pool, off, len, peer_tag(s->key, req->id, len),
+			    (uintptr_t)req);
 	dmastream_sqe_set_flags(sqe, flags);
 	send_out(e, req);
 	return 0;
