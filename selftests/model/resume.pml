@@ -39,6 +39,10 @@ inline fence()
 	/* before RESUME, which says of it that it is over */
 	ME.ctl = (LIVE && ME.nack != 0 -> BIT(O_NACK) : 0);
 #endif
+#ifndef M_SKIPPED_ONCE
+	ME.ctl = ME.ctl | (LIVE && ME.tomb != 0 -> BIT(O_SKIPPED) : 0);
+#endif
+	ME.unwanted = 0;	/* SKIP is said again */
 	ME.suspended = LIVE;
 	ME.asked = false;
 	ME.ack_now = false;
@@ -161,7 +165,9 @@ inline resume(over_there, got_there, spent_there, pull_there, land_there)
 inline cancel(m)
 {
 	printf("%d cancels %d\n", me, m);
+	ME.cancels++;
 	ME.cancelled = m;
+	ME.ctl = ME.ctl & ~BIT(O_SKIP);
 	if
 	:: !ME.suspended && ME.up -> try_cancel()
 	:: else			/* the other side will tell what it has */
@@ -177,7 +183,7 @@ inline abort_stream()
 	:: else
 	fi;
 	ME.quit = true;
-	ME.ctl = ME.ctl & (O_ANY | BIT(O_CONNECTED) | BIT(O_NACK));
+	ME.ctl = ME.ctl & (O_ANY | BIT(O_CONNECTED) | O_FIRST);
 	drop_queued()
 }
 
@@ -285,7 +291,7 @@ inline take_reset(seq)
 	:: else ->
 		ME.reset_rx = true;
 		settle(seq);
-		ME.ctl = ME.ctl & (O_ANY | BIT(O_RESET_ACK) | BIT(O_NACK) | BIT(O_RESET));
+		ME.ctl = ME.ctl & (O_ANY | BIT(O_RESET_ACK) | O_FIRST | BIT(O_RESET));
 #ifndef M_RESET_DROPPED
 		if
 		:: !ME.reset_tx -> ME.ctl = ME.ctl & ~BIT(O_RESET)
@@ -315,7 +321,7 @@ inline take_reset(seq)
 /* The frames of a stream that is there, and goes on. */
 inline take_frame()
 {
-	assert(LIVE && (!ME.suspended || t == NACK));
+	assert(LIVE && (!ME.suspended || t == NACK || t == SKIPPED));
 	if
 	:: t == CONNECTED -> assert(ME.st == CONNECTING); connected()
 	:: t == REFUSED ->
@@ -363,10 +369,16 @@ inline take_frame()
 		:: else
 		fi
 	:: t == SKIP && HEARS ->
+		assert(a <= ME.arrived);
+		/* the one before was answered, if only by UPDATE */
+		assert(ME.st == CLOSING || (ME.unwanted <= ME.over && !HAS(ME.ctl, O_SKIPPED)));
+		ME.unwanted = 0;
 		if
-		:: a > ME.over -> SEEN(skip_in_time); assert(a <= ME.arrived); ME.unwanted = a
-		:: else -> SEEN(skip_too_late)
+		:: ME.st == CLOSING -> SEEN(skip_of_refused)
+		:: ME.st != CLOSING && a <= ME.over -> SEEN(skip_too_late); OWE(O_UPDATE)
+		:: else -> SEEN(skip_in_time); assert(!HAS(ME.tombs, a)); ME.unwanted = a
 		fi
+	:: t == SKIPPED -> skipped(a)
 	:: t == NACK_ACK ->
 		if
 		:: a >= ME.nack -> ME.nack = 0
@@ -413,6 +425,7 @@ inline take()
 	:: t == RESUME -> take_resume()
 	:: t == RESUME_END -> take_end()
 	:: t == NACK && ME.st == FREE -> SEEN(nack_of_free_id)
+	:: t == SKIPPED && ME.st == FREE -> SEEN(skipped_of_free_id)
 	:: else -> take_frame()
 	fi;
 	if
@@ -428,10 +441,27 @@ inline take()
 #else
 #define NACK_FIRST	HAS(ME.ctl, O_NACK)
 #endif
+#ifdef M_SKIPPED_AFTER
+#define SKIPPED_FIRST	false
+#else
+#define SKIPPED_FIRST	HAS(ME.ctl, O_SKIPPED)
+#endif
+
+#ifdef M_SKIP_NO_WAIT
+#define READ_ENDED	true
+#else
+#define READ_ENDED	(ME.reading != ME.unwanted)
+#endif
 
 #define OVER(w)		(n[w].st == FREE || n[w].st == NONE)
 #define ALL_OVER \
 	(OVER(0) && OVER(1) && empty(q[0]) && empty(q[1]) && n[0].ctl == 0 && n[1].ctl == 0)
+
+/* One after the other; what has the number of one that was taken out of the queue is the last one. */
+#define MAY_CANCEL(m) \
+	(CANCELS && me == 0 && ME.cancels < CANCELS && ME.st == OPEN && (m) <= NR(0) && \
+	 ME.fate[(m) - 1] == PENDING && \
+	 (ME.cancelled == 0 || (!ME.removed && ME.fate[ME.cancelled - 1] != PENDING)))
 
 proctype node(bit me)
 {
@@ -443,7 +473,7 @@ proctype node(bit me)
 	:: d_step { ME.up && !PEER.up -> fence() }
 
 	/* what is owed */
-	:: d_step { OWED(O_RESUME) && !NACK_FIRST ->
+	:: d_step { OWED(O_RESUME) && !NACK_FIRST && !SKIPPED_FIRST ->
 		c = ME.over;
 #ifdef M_DELIVERED_ONLY
 		say(O_RESUME, RESUME, c, c, ME.spent, ME.pseq, ME.landed) }
@@ -468,6 +498,8 @@ proctype node(bit me)
 		:: else
 		fi;
 		say(O_NACK, NACK, ME.nack, 0, 0, 0, 0) }
+	:: d_step { OWED(O_SKIPPED) || (OWED(O_RESUME) && !NACK_FIRST && SKIPPED_FIRST) ->
+		say(O_SKIPPED, SKIPPED, ME.tomb, 0, 0, 0, 0) }
 	:: d_step { OWED(O_RESET) ->
 		ME.reset_tx = true;
 		say(O_RESET, RESET, ME.over, 0, 0, 0, 0) }
@@ -504,18 +536,22 @@ proctype node(bit me)
 		fi;
 		say(O_RETURN, RETURN, c, 0, 0, 0, 0) }
 
-	/* a closing side refuses */
+	/* a closing side refuses, also what it has buried before */
 	:: d_step { IDLE && ME.st == CLOSING && ME.over < ME.arrived && !ME.reading ->
+		c = ME.over + 1;
 		if
-		:: !IS_FIN(1 - me, HEAD) ->
-			ME.refused = ME.refused | BIT(HEAD);
-			put(NACK, HEAD, 0, 0, 0, 0)
+		:: !IS_FIN(1 - me, c) ->
+			ME.refused = ME.refused | BIT(c);
+			put(NACK, c, 0, 0, 0, 0)
 		:: else
 		fi;
-		pass() }
+		if
+		:: HAS(ME.tombs, c) -> SEEN(refuses_buried); ME.over++; OWE(O_UPDATE)
+		:: else -> pass()
+		fi }
 
 	/* keys and messages */
-	:: d_step { IDLE && SENDS && ME.kseq != 0 && ME.koff < SEGS ->
+	:: d_step { IDLE && SENDS && ME.kseq != 0 && ME.koff < SEGS && KEYS(ME.kseq) ->
 		put(KEY, ME.kseq, ME.koff, 0, 0, 0);
 		ME.koff++ }
 	:: d_step { IDLE && SENDS && NEXT <= NR(me) && !PULLED(me, NEXT) && ME.used < ME.limit ->
@@ -535,7 +571,7 @@ proctype node(bit me)
 
 	/* READ: it takes a while, and may have been answered before the other side's fence */
 	:: d_step { ME.up && ME.st == OPEN && !ME.suspended && ME.keyed > 0 && !ME.reading &&
-		    !UNWANTED(ME.pseq) -> ME.reading = ME.pseq }
+		    !UNWANTED(ME.pseq) && ME.unwanted != ME.pseq -> ME.reading = ME.pseq }
 	:: d_step { ME.up && ME.reading ->
 		assert(PEER.fate[ME.reading - 1] == PENDING ||
 		       (ME.other && ME.reading == PEER.cancelled));
@@ -575,12 +611,18 @@ proctype node(bit me)
 		:: else
 		fi;
 		pass() }
-	:: d_step { ME.st == OPEN && HEAD <= ME.arrived && UNWANTED(HEAD) &&
-		    !UNREAD && ME.nack == 0 ->
+	:: d_step { ME.st == OPEN && HEAD <= ME.arrived && UNWANTED(HEAD) && ME.nack == 0 ->
 		ME.refused = ME.refused | BIT(HEAD);
 		ME.nack = HEAD;
 		OWE(O_NACK);
 		pass() }
+
+	/* SKIP: in any order, and when no READ of it is under way; it may have been delivered by then */
+	:: d_step { ME.st == OPEN && ME.unwanted != 0 && READ_ENDED ->
+		if
+		:: ME.unwanted <= ME.over -> SEEN(skip_overtaken); ME.unwanted = 0; OWE(O_UPDATE)
+		:: else -> c = ME.unwanted; bury(c)
+		fi }
 
 	/* what the processes do */
 	:: d_step { ME.st == ASKED && ME.up -> ME.st = BACKLOG; ME.peer_open = true; OWE(O_CONNECTED) }
@@ -601,12 +643,8 @@ proctype node(bit me)
 		ME.ctl = ME.ctl & ~BIT(O_CONNECT);
 		drop_queued();
 		free_id() }
-	:: d_step { CANCELS && me == 0 && ME.st == OPEN && ME.cancelled == 0 && ME.acked < NR(0) ->
-		c = ME.acked + 1;
-		cancel(c) }
-	:: d_step { CANCELS && me == 0 && ME.st == OPEN && ME.cancelled == 0 && ME.acked + 1 < NR(0) ->
-		c = ME.acked + 2;
-		cancel(c) }
+	:: d_step { MAY_CANCEL(ME.acked + 1) -> c = ME.acked + 1; cancel(c) }
+	:: d_step { MAY_CANCEL(ME.acked + 2) -> c = ME.acked + 2; cancel(c) }
 	:: d_step { HAS(FINS, me) && ME.st == OPEN && !ME.fin -> ME.fin = true }
 	:: d_step { HAS(CLOSES, me) && ME.st == OPEN ->
 		ME.st = CLOSING;
@@ -618,7 +656,7 @@ proctype node(bit me)
 		ME.st = DRAINING }
 	:: d_step { ME.st == DRAINING && !ME.reset_rx && !ME.reset_tx && !ME.suspended &&
 		    !ME.reading && !HAS(ME.ctl, O_RESET) && ME.up ->
-		ME.ctl = ME.ctl & (O_ANY | BIT(O_CONNECTED) | BIT(O_NACK));
+		ME.ctl = ME.ctl & (O_ANY | BIT(O_CONNECTED) | O_FIRST);
 		OWE(O_RESET) }
 
 	:: ALL_OVER -> break

@@ -26,7 +26,7 @@
 /*
  * Which nodes (bit n) shut down, close and abort; the service may refuse;
  * credits are recalled; CONNECT may be given up while there is no carrier;
- * node 0 cancels one of its sends.
+ * node 0 cancels so many of its sends.
  */
 #ifndef FINS
 #define FINS	0
@@ -78,7 +78,7 @@
 #define IS_FIN(n, m)	((m) == NR(n) + 1)
 
 mtype = { CONNECT, CONNECTED, REFUSED, ACCEPT, DATA, RTS, KEY, DONE, UPDATE, NACK, NACK_ACK,
-	  RECALL, RETURN, FIN, RESET, RESET_ACK, RESET_DONE, RESUME, RESUME_END, SKIP };
+	  RECALL, RETURN, FIN, RESET, RESET_ACK, RESET_DONE, RESUME, RESUME_END, SKIP, SKIPPED };
 
 /* states of a stream */
 #define NONE		0	/* node 1 has heard of none */
@@ -105,20 +105,31 @@ mtype = { CONNECT, CONNECTED, REFUSED, ACCEPT, DATA, RTS, KEY, DONE, UPDATE, NAC
 #define O_CONNECTED	4
 #define O_ACCEPT	5
 #define O_NACK		6
-#ifdef M_ACK_BEFORE_RESET
-#define O_RESET		8
-#define O_RESET_ACK	7
+#ifdef M_SKIPPED_LATE
+#define O_SKIPPED	17
 #else
-#define O_RESET		7
-#define O_RESET_ACK	8
+#define O_SKIPPED	7
 #endif
-#define O_RESET_DONE	9
-#define O_NACK_ACK	10
-#define O_DONE		11
-#define O_UPDATE	12
-#define O_RECALL	13
-#define O_RETURN	14
-#define O_SKIP		15
+#ifdef M_ACK_BEFORE_RESET
+#define O_RESET		9
+#define O_RESET_ACK	8
+#else
+#define O_RESET		8
+#define O_RESET_ACK	9
+#endif
+#define O_RESET_DONE	10
+#define O_NACK_ACK	11
+#define O_DONE		12
+#define O_UPDATE	13
+#define O_RECALL	14
+#define O_RETURN	15
+#define O_SKIP		16
+/* go before RESET, and are said by a stream that says nothing else any more */
+#ifdef M_SKIPPED_DROPPED
+#define O_FIRST		BIT(O_NACK)
+#else
+#define O_FIRST		(BIT(O_NACK) | BIT(O_SKIPPED))
+#endif
 
 /* fates of a send */
 #define PENDING		0
@@ -143,7 +154,8 @@ typedef node_t {
 	byte heard_nack;
 	byte kseq, koff, kdone;	/* which message is keyed, up to where, what came back */
 	byte fate[MSGS];
-	byte cancelled;		/* which one */
+	byte cancels;		/* how many were */
+	byte cancelled;		/* which one is, at the moment */
 	bool removed;		/* and it was not on the wire: the next one has its number */
 	/* receiver */
 	byte arrived, over, base;
@@ -153,7 +165,9 @@ typedef node_t {
 	byte pseq, landed, keyed;
 	byte dseq, dlen;	/* of the DONE that is owed */
 	byte reading;		/* which message, or 0 */
-	byte unwanted;		/* SKIP has come of it */
+	byte unwanted;		/* SKIP has come of it, and is not answered */
+	byte tomb;		/* SKIPPED was said of it, last */
+	byte tombs;		/* bits: arrived, and never will be delivered */
 	bool other;		/* what arrived is not what was cancelled */
 	byte got, refused;	/* bits: what really happened */
 	/* the end */
@@ -209,7 +223,14 @@ inline say(what, type, v, w, x, y, z)
 	put(type, v, w, x, y, z)
 }
 
+/* May a frame for the receiver be handled?  Not after the peer's RESET; dropped after ours. */
+#define HEARS		(ME.st == OPEN || ME.st == CLOSING)
+
 /* ---- sender ---- */
+
+/* It ended out of order. */
+#define SKIPPED_BEFORE(m) \
+	((m) <= NR(me) && ME.fate[(m) - 1] != PENDING && !(ME.removed && ME.cancelled == (m)))
 
 inline next_key()
 {
@@ -218,7 +239,7 @@ inline next_key()
 	ME.koff = 0;
 	ME.kdone = 0;
 	do
-	:: i <= ME.sent && !PULLED(me, i) -> i++
+	:: i <= ME.sent && (!PULLED(me, i) || SKIPPED_BEFORE(i)) -> i++
 	:: else -> break
 	od;
 	if
@@ -261,12 +282,13 @@ inline ack(seq)
 
 /*
  * CANCEL, and again after a failure: what is not on the wire is taken out of the queue, and is not
- * delivered for certain; else SKIP asks the receiver, which delivers or refuses.
+ * delivered for certain; else SKIP asks the receiver, which delivers, or answers SKIPPED.  One SKIP
+ * is out at a time.
  */
 inline try_cancel()
 {
 	if
-	:: ME.cancelled == 0 || ME.removed || ME.acked >= ME.cancelled
+	:: ME.cancelled == 0 || ME.removed || ME.fate[ME.cancelled - 1] != PENDING
 	:: else ->
 		if
 		:: ME.sent < ME.cancelled ->
@@ -280,6 +302,26 @@ inline try_cancel()
 			end_send(ME.cancelled, UNDELIVERED)
 #endif
 		fi
+	fi
+}
+
+/* SKIPPED: the one that is waited for, or one that is known, said again with a new carrier. */
+inline skipped(m)
+{
+	assert(m <= ME.sent);
+	if
+	:: ME.fate[m - 1] == PENDING ->
+		assert(m == ME.cancelled && !ME.removed);
+		if
+		:: ME.suspended -> SEEN(skipped_said_again)
+		:: else
+		fi;
+		end_send(m, TOLD_REFUSED);
+		if
+		:: ME.kseq == m -> SEEN(skipped_while_keyed); next_key()
+		:: else
+		fi
+	:: else -> SEEN(skipped_is_known); assert(ME.suspended || !HEARS)
 	fi
 }
 
@@ -314,9 +356,18 @@ inline drop_queued()
 }
 
 #define LAST		(NR(me) + (ME.fin -> 1 : 0))
-#define ALL_ACKED	(ME.acked >= LAST && (ME.ctl & (BIT(O_NACK_ACK))) == 0)
+/* UPDATE says nothing of one that is buried last, so it is what is in flight that counts. */
+#define ENDED(m)	((m) > NR(me) || ME.fate[(m) - 1] != PENDING)
+#define ALL_ENDED	(ENDED(1) && ENDED(2) && ENDED(3) && !ME.removed && !ME.fin)
+#define ALL_ACKED	((ME.acked >= LAST || ALL_ENDED) && (ME.ctl & (BIT(O_NACK_ACK))) == 0)
 #define SENDS		(ME.peer_open && (ME.st == OPEN || ME.st == CLOSING))
 #define NEXT		(ME.sent + 1)
+/* No key for what is being cancelled. */
+#ifdef M_SKIP_KEYED
+#define KEYS(m)		true
+#else
+#define KEYS(m)		((m) != ME.cancelled || ME.removed)
+#endif
 #define IS_OTHER	(ME.removed && NEXT == ME.cancelled -> 1 : 0)
 
 /* ---- receiver ---- */
@@ -328,7 +379,7 @@ inline next_pull()
 	ME.landed = 0;
 	ME.keyed = 0;
 	do
-	:: i <= ME.arrived && !PULLED(1 - me, i) -> i++
+	:: i <= ME.arrived && (!PULLED(1 - me, i) || HAS(ME.tombs, i)) -> i++
 	:: else -> break
 	od;
 	if
@@ -336,9 +387,6 @@ inline next_pull()
 	:: else
 	fi
 }
-
-/* May a frame for the receiver be handled?  Not after the peer's RESET; dropped after ours. */
-#define HEARS		(ME.st == OPEN || ME.st == CLOSING)
 
 inline arrive(m)
 {
@@ -356,10 +404,14 @@ inline arrive(m)
 	fi
 }
 
+/* The next one that is not buried. */
+#define AFTER(m)	(HAS(ME.tombs, (m) + 1) -> (m) + 2 : (m) + 1)
+#define HEAD		(HAS(ME.tombs, ME.over + 1) -> AFTER(ME.over + 1) : ME.over + 1)
+
 /* The next message is over here: its landing is free, its pull is. */
 inline pass()
 {
-	ME.over++;
+	ME.over = HEAD;
 	if
 	:: ME.over <= NR(1 - me) && !PULLED(1 - me, ME.over) -> ME.freed++
 	:: ME.pseq == ME.over -> next_pull()
@@ -368,14 +420,42 @@ inline pass()
 	OWE(O_UPDATE)
 }
 
-#define HEAD		(ME.over + 1)
-/* It will be refused. */
-#define UNWANTED(m)	(TOO_LONG(1 - me, m) || ME.unwanted == (m))
-#ifdef M_SKIP_NO_WAIT
-#define UNREAD		false
-#else
-#define UNREAD		ME.reading
+/* SKIP is answered: the message will not be delivered, and its numbers stay used. */
+inline bury(m)
+{
+	printf("%d buries %d\n", me, m);
+	if
+	:: ME.over + 1 < m -> SEEN(skipped_out_of_order)
+	:: else
+	fi;
+	ME.unwanted = 0;
+	ME.refused = ME.refused | BIT(m);
+#ifndef M_NO_TOMB
+	ME.tombs = ME.tombs | BIT(m);
 #endif
+	ME.tomb = m;
+	OWE(O_SKIPPED);
+	if
+	:: ME.dseq == m ->
+#ifndef M_DONE_OF_SKIPPED
+		ME.ctl = ME.ctl & ~BIT(O_DONE)
+#else
+		skip
+#endif
+	:: else
+	fi;
+	if
+	:: ME.pseq == m -> SEEN(skipped_half_landed); next_pull()
+	:: else
+	fi;
+	if
+	:: m <= NR(1 - me) && !PULLED(1 - me, m) -> ME.freed++; OWE(O_UPDATE)
+	:: else
+	fi
+}
+
+/* It will be refused. */
+#define UNWANTED(m)	TOO_LONG(1 - me, m)
 #define LANDED		(!PULLED(1 - me, HEAD) || ME.pseq == 0 || ME.pseq > HEAD)
 /* ---- when the id is free ---- */
 
