@@ -168,6 +168,8 @@ static const struct frame_format {
 	[DMS_F_RESUME_END] = { "RESUME_END", 0, 0 },
 	[DMS_F_RESET_DONE] = { "RESET_DONE", 0, F_STREAM },
 	[DMS_F_NACK_ACK]  = { "NACK_ACK", 0, F_STREAM | F_SEQ },
+	[DMS_F_SKIP]	  = { "SKIP", 0, F_STREAM | F_SEQ },
+	[DMS_F_SKIPPED]	  = { "SKIPPED", 0, F_STREAM | F_SEQ },
 };
 
 static const char * const rule_names[DMS_RULE_MAX] = {

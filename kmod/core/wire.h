@@ -36,6 +36,7 @@
 #define DMS_FEATURE_RESUME	(1ULL << 2)
 /* with RESUME: PATH(TCP), PACKET, READ, DATA, WRITE: the session's connection as a carrier */
 #define DMS_FEATURE_TCP		(1ULL << 3)
+#define DMS_FEATURE_SKIP	(1ULL << 4)	/* SKIP, SKIPPED */
 
 /* Longest message of a stream, in bytes. */
 #define DMS_WIRE_STREAM_MSG_MAX	0x7fffffffU
@@ -265,8 +266,11 @@ enum dms_frame_type {
 	DMS_F_RESUME_END	= 24,	/* the last RESUME, or CONNECT instead of one, was before this */
 	DMS_F_RESET_DONE	= 25,	/* RESET_ACK has come; last frame to this id */
 	DMS_F_NACK_ACK		= 26,	/* seq: NACK(EMSGSIZE) of it has come */
+	DMS_F_SKIP		= 27,	/* seq: this message is not to be delivered */
+	/* seq: it is not delivered and never will be; no READ of it is in flight; answers SKIP */
+	DMS_F_SKIPPED		= 28,
 	DMS_F_MAX
-	/* later: SKIP, SKIP_ACK, COMMIT */
+	/* later: COMMIT */
 };
 
 /* of CONNECT and ACCEPT */

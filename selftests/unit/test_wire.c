@@ -50,7 +50,7 @@ static enum dms_rule walk(const u8 *buf, u32 len, u32 *bad)
 }
 
 /* Frames of full_packet(). */
-#define FULL	28
+#define FULL	30
 
 /* One frame of every type that has no body, two with, in the middle and at the end. */
 static u32 full_packet(u8 *buf)
@@ -91,6 +91,8 @@ static u32 full_packet(u8 *buf)
 		{ .type = DMS_F_RESUME_END },
 		{ .type = DMS_F_RESET_DONE, .stream = 1 },
 		{ .type = DMS_F_NACK_ACK, .stream = 1, .seq = 2 },
+		{ .type = DMS_F_SKIP, .stream = 1, .seq = 2 },
+		{ .type = DMS_F_SKIPPED, .stream = 1, .seq = U32_MAX },
 		{ .type = DMS_F_DATA, .stream = 1, .seq = 3, .len = 5, .tag = U64_MAX },
 	};
 	u32 i, n;
@@ -353,6 +355,8 @@ static const struct {
 	{ "RESUME_END", ".......", 0 },
 	{ "RESET_DONE", ".s.....", 0 },
 	{ "NACK_ACK", ".sq....", 0 },
+	{ "SKIP", ".sq....", 0 },
+	{ "SKIPPED", ".sq....", 0 },
 };
 
 /* Types whose length is that of a message elsewhere. */
