@@ -109,7 +109,7 @@ static void hello_fill(struct dms_session *s)
 	h->version_min = DMS_WIRE_VERSION_MIN;
 	h->version_max = DMS_WIRE_VERSION_MAX;
 	h->epoch = 1;
-	h->features = DMS_FEATURE_DEPTH | DMS_FEATURE_PUSH;
+	h->features = DMS_FEATURE_DEPTH | DMS_FEATURE_PUSH | DMS_FEATURE_SKIP;
 	if (READ_ONCE(dms_param_resume)) {
 		h->features |= DMS_FEATURE_RESUME;
 		if (READ_ONCE(dms_param_tcp))
@@ -154,6 +154,7 @@ static void hello_agree(struct dms_session *s)
 	s->eager_max = min(s->mine.eager_max, s->theirs.eager_max);
 	s->slot_bytes = min(s->mine.slot_bytes, s->theirs.slot_bytes);
 	s->resumes = s->mine.features & s->theirs.features & DMS_FEATURE_RESUME;
+	s->skips = s->mine.features & s->theirs.features & DMS_FEATURE_SKIP;
 	s->tcp = s->resumes && s->mine.features & s->theirs.features & DMS_FEATURE_TCP;
 	/* ours is in bounds, and so is the lower one */
 	s->nr_latency = min(s->mine.qps_latency, s->theirs.qps_latency);

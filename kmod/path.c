@@ -129,6 +129,7 @@ struct dms_path *dms_path_create(struct dms_session *session,
 	path->index = index;
 	path->epoch = session->epoch;
 	path->resumes = session->resumes;
+	path->skips = session->skips;
 	path->down_since = jiffies;
 	path->taken = true;
 	path->id = atomic_inc_return(&path_ids);

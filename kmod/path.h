@@ -47,6 +47,8 @@ struct dms_refusal {
 	u32	detail;
 };
 
+#define DMS_SKIP_LOOKS	4
+
 struct dms_path {
 	struct kref			ref;
 	struct dms_session		*session;	/* holds a reference on it */
@@ -57,6 +59,8 @@ struct dms_path {
 	u8				lane;
 	u8				index;
 	bool				resumes;	/* DMS_FEATURE_RESUME, both sides */
+	bool				skips;		/* DMS_FEATURE_SKIP, both sides */
+	u8				skip_looks;	/* times that tick_work still looks for a late SKIP */
 	/* session->lock, and constant while there is a carrier */
 	u32				epoch;
 	u32				off_epoch;	/* of the peer, which is fenced: PATH(OFF) */
@@ -229,6 +233,7 @@ static inline bool dms_path_is_up_hint(const struct dms_path *path)
 }
 
 bool dms_path_resume_late(struct dms_path *path, unsigned long limit);
+bool dms_path_skip_late(struct dms_path *path, unsigned long limit);
 void dms_path_resumed(struct dms_path *path);			/* path->lock held */
 enum dms_rule dms_path_resume_end(struct dms_path *path);
 struct dms_stream *dms_path_connected_before(struct dms_path *path, u32 peer_sid);

@@ -367,6 +367,32 @@ bool dms_path_resume_late(struct dms_path *path, unsigned long limit)
 	       time_after(jiffies, path->back_at + limit);
 }
 
+/**
+ * dms_path_skip_late() - does the peer leave a SKIP without an answer?
+ * @path: any state; session->lock is held
+ * @limit: jiffies
+ *
+ * Its module answers, not its process.  Streams are looked at only when one has said SKIP not long
+ * ago: a few times, since path_each_stream() may have some of them off the list.
+ */
+bool dms_path_skip_late(struct dms_path *path, unsigned long limit)
+{
+	u8 looks = READ_ONCE(path->skip_looks);
+	struct dms_stream *s;
+	int worst = 0;
+
+	if (!looks || !dms_path_is_up(path))
+		return false;
+	WRITE_ONCE(path->skip_looks, looks - 1);
+	spin_lock(&path->streams_lock);
+	list_for_each_entry(s, &path->streams, path_node)
+		worst = max(worst, dms_skip_late(s, limit));
+	spin_unlock(&path->streams_lock);
+	if (worst)
+		WRITE_ONCE(path->skip_looks, DMS_SKIP_LOOKS);
+	return worst > 1;
+}
+
 /* ---- resume, as far as it is the path's ---- */
 
 /**

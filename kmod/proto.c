@@ -44,6 +44,8 @@ static const dms_handler handlers[DMS_F_MAX] = {
 	[DMS_F_RESUME]		= dms_resume_rx,
 	[DMS_F_RESET_DONE]	= dms_resume_reset_done,
 	[DMS_F_NACK_ACK]	= dms_resume_nack_ack,
+	[DMS_F_SKIP]		= dms_skip_rx,
+	[DMS_F_SKIPPED]		= dms_skip_skipped,
 };
 
 /* The number of these is bounded by what a peer may have without an answer. */
@@ -193,8 +195,10 @@ static struct dms_stream *run_stream(struct dms_proto_run *run, u32 id)
 
 static bool feature_has(const struct dms_path *path, u8 type)
 {
+	if (type >= DMS_F_SKIP)
+		return type < DMS_F_MAX && path->skips;
 	if (type >= DMS_F_RESUME)
-		return type < DMS_F_MAX && path->resumes;
+		return path->resumes;
 	return path->pushes;
 }
 
@@ -203,8 +207,8 @@ static bool resume_hears(const struct dms_stream *s, u8 type)
 {
 	if (likely(!(READ_ONCE(s->resume) & DMS_RESUME_AWAITED)))
 		return true;
-	return type == DMS_F_RESUME || type == DMS_F_NACK || type == DMS_F_CONNECTED ||
-	       type == DMS_F_REFUSED;
+	return type == DMS_F_RESUME || type == DMS_F_NACK || type == DMS_F_SKIPPED ||
+	       type == DMS_F_CONNECTED || type == DMS_F_REFUSED;
 }
 
 static enum dms_rule resume_end(struct dms_proto_run *run)
@@ -243,8 +247,8 @@ enum dms_rule dms_proto_frame(struct dms_proto_run *run, const struct dms_frame 
 		return DMS_RULE_TYPE;
 	s = run_stream(run, f->stream);
 	/* a stream that is over here, which RESUME_END tells the peer */
-	if (!s && (f->type == DMS_F_RESUME || f->type == DMS_F_NACK) &&
-	    dms_path_resuming(run->path))
+	if (!s && (f->type == DMS_F_RESUME || f->type == DMS_F_NACK ||
+		   f->type == DMS_F_SKIPPED) && dms_path_resuming(run->path))
 		return DMS_RULE_NONE;
 	if (!s)
 		return DMS_RULE_STREAM;

@@ -22,6 +22,9 @@ struct dms_ring;
 struct dms_stream;
 struct dms_pool;
 
+/* in dms_req.flags: it is to be taken back, and is on the wire; none of DMASTREAM_SQE_* */
+#define DMS_REQ_SKIP	0x80
+
 struct dms_req {
 	/* ring->req_free, the submitter's, or a list of the stream (stream->lock) */
 	struct list_head	node;
@@ -32,7 +35,7 @@ struct dms_req {
 	u64			tag;
 	u32			len;		/* bytes in all */
 	u8			op;
-	u8			flags;		/* DMASTREAM_SQE_* */
+	u8			flags;		/* DMASTREAM_SQE_*, DMS_REQ_SKIP */
 	u8			nr_elem;
 	u8			slots;		/* of the CQ that it still has reserved */
 	bool			told;		/* result was posted with MORE (split); ring->cq_lock */

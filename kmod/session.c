@@ -586,6 +586,8 @@ static void session_tick_paths(struct dms_session *s, unsigned long *next)
 		/* a module that is well says RESUME at once, whatever its processes do */
 		if (lost && dms_path_resume_late(s->path[i], 2 * lost))
 			dms_session_kill(s, DMASTREAM_ERR_PATH, IB_WC_RESP_TIMEOUT_ERR);
+		if (lost && dms_path_skip_late(s->path[i], 2 * lost))
+			dms_path_kill(s->path[i], DMASTREAM_ERR_PATH, IB_WC_RESP_TIMEOUT_ERR);
 	}
 }
 

@@ -76,6 +76,7 @@ struct dms_session {
 	u32			slot_bytes;	/* the lower of both */
 	bool			resumes;	/* DMS_FEATURE_RESUME, both sides */
 	bool			tcp;		/* and DMS_FEATURE_TCP */
+	bool			skips;		/* DMS_FEATURE_SKIP, both sides */
 	struct dms_rail_addr	own[DMS_RAILS_MAX];	/* that are in mine, and more; rails.c */
 	u32			nr_own;
 	struct dms_rails	rails;		/* the dialling side's */

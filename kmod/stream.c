@@ -507,6 +507,18 @@ void dms_stream_heard(struct dms_stream *s)
 		dms_mux_put_off(s);
 }
 
+/* Out of line: what a stream hardly ever says. */
+static noinline enum dms_served stream_seldom(struct dms_stream *s, struct dms_build *b)
+{
+	enum dms_served served = DMS_SERVED;
+
+	if (s->ctl & DMS_CTL_NACK_ACK)
+		served = dms_resume_nack_serve(s, b);
+	if (s->ctl & DMS_CTL_SKIP && served == DMS_SERVED)
+		served = dms_skip_serve(s, b);
+	return served;
+}
+
 /**
  * dms_stream_serve() - put what the stream owes and may send into packets
  * @s: was ready
@@ -539,8 +551,8 @@ enum dms_served dms_stream_serve(struct dms_stream *s, struct dms_build *b)
 		served = dms_rx_serve(s, b);
 	else if (served == DMS_SERVED && s->state == DMS_STREAM_CLOSING)
 		served = dms_rx_refuse_serve(s, b);
-	if (unlikely(s->ctl & DMS_CTL_NACK_ACK) && served == DMS_SERVED)
-		served = dms_resume_nack_serve(s, b);
+	if (unlikely(s->ctl & (DMS_CTL_NACK_ACK | DMS_CTL_SKIP)) && served == DMS_SERVED)
+		served = stream_seldom(s, b);
 	if (unlikely(s->ctl & DMS_CTL_PUSH) && served == DMS_SERVED &&
 	    (s->state == DMS_STREAM_OPEN || s->state == DMS_STREAM_CLOSING))
 		served = dms_push_serve(s, b);
@@ -772,7 +784,8 @@ void dms_submit_flush(struct dms_submit_batch *batch)
  * @s: any state
  * @user_data: of the submission
  *
- * Return: 0, -EALREADY (it is on the wire) or -ENOENT.
+ * Return: 0 (its completion tells how it ends), -EALREADY (too late, or the peer cannot) or
+ * -ENOENT.
  */
 int dms_stream_cancel(struct dms_stream *s, u64 user_data)
 {

@@ -60,6 +60,8 @@ struct dms_pull_key {
 	u32			len;
 };
 
+#define DMS_PULL_SLOTS		(DMS_ANNOUNCE_SLOTS + 1)
+
 /*
  * What a stream needs while messages are announced to it, and only then: taken from
  * its path for the first of them (dms_path_get_pull()), given back with the last.
@@ -79,7 +81,9 @@ struct dms_pull {
 	bool			waits_landing;
 	u32			nr_keys;
 	struct dms_pull_key	key[DMS_KEYS_AHEAD];
-	struct dms_rxmsg	slot[DMS_ANNOUNCE_SLOTS];	/* of announced messages */
+	/* partly delivered, then SKIPPED: at the head of rxq until that is told */
+	struct dms_rxmsg	*skipped;
+	struct dms_rxmsg	slot[DMS_PULL_SLOTS];	/* of announced messages, and that one */
 	struct list_head	slots_free;
 	/* the NIC's incast_lock; with a grant (wait.charge) it may pull so many bytes */
 	struct dms_pullq_node	wait;
@@ -128,6 +132,10 @@ union dms_peer {
 #define DMS_CTL_GRANT		BIT(15)		/* perhaps some, or some are due */
 #define DMS_CTL_NACK_ACK	BIT(16)
 #define DMS_CTL_RESET_DONE	BIT(17)
+#define DMS_CTL_SKIP		BIT(18)		/* a send is to be taken back: until that is answered */
+#define DMS_CTL_SKIPPED		BIT(19)
+/* what goes before RESET and RESET_ACK, which tell that a message is over */
+#define DMS_CTL_LAST		(DMS_CTL_NACK | DMS_CTL_SKIPPED)
 #define DMS_CTL_PUSH		(DMS_CTL_REVOKE | DMS_CTL_REVOKED | DMS_CTL_GRANT)
 
 /* Of a stream whose path has a new carrier. */
@@ -186,10 +194,10 @@ struct dms_stream {
 	/* lock: everything below.  Process context; inside path->lock. */
 	u8			weight;
 	u8			err_class;	/* enum dmastream_err_class */
+	u16			waits;		/* DMASTREAM_WAIT_*, as last seen */
 	enum dms_stream_state	state;
 	u32			err_detail;
 	u32			ctl;		/* DMS_CTL_* */
-	u32			waits;		/* enum dmastream_wait, as last seen */
 
 	/* opening */
 	bool			attached;	/* ring and groups are set */
@@ -206,6 +214,10 @@ struct dms_stream {
 	bool			nack_out:1;	/* no NACK_ACK has come */
 	bool			heard:1;	/* the peer knows our id */
 	bool			unanswered:1;	/* its end was not answered over one carrier */
+	bool			skip_out:1;	/* SKIP of skip_tx_seq has no answer, unless tx_acked is one */
+	bool			skipped_some:1;	/* the peer has said SKIPPED */
+	bool			skip_due:1;	/* SKIP of skip_rx_seq came, and waits for READs of it */
+	bool			skipped:1;	/* SKIPPED of skip_rx_seq is owed, or was said */
 	u8			resume;		/* DMS_RESUME_* */
 	u8			guilty;		/* enum ib_wc_status of what it did; any context */
 	bool			lost;		/* the path is fenced, or there never was one */
@@ -217,8 +229,10 @@ struct dms_stream {
 	bool			armed;		/* the timer */
 	u8			reset_class;	/* what our RESET tells, likewise */
 	u16			nack_errno;	/* of nack_seq, below */
-	int			open_error;
-	int			close_error;
+	s16			open_error;
+	s16			close_error;
+	u32			skip_rx_seq;	/* of the last SKIP that came */
+	u32			skip_tx_seq;	/* of the last one that was said */
 	u32			reset_detail;	/* what our RESET tells */
 	u64			open_user_data;
 	u64			close_user_data;

@@ -159,7 +159,7 @@ void dms_ctl_abort(struct dms_stream *s, u32 err_class, u32 err_detail)
 		s->reset_detail = ECONNABORTED;
 		dms_stream_move(s, DMS_STREAM_DRAINING);
 		/* a NACK is still owed: what follows tells that its message is over */
-		s->ctl &= DMS_CTL_CONNECTED | DMS_CTL_NACK;
+		s->ctl &= DMS_CTL_CONNECTED | DMS_CTL_LAST;
 		dms_tx_drop_queued(s, -ECANCELED);
 		dms_rx_drop(s, -ECANCELED);
 		dms_rx_eos(s, dms_ctl_errno(err_class, err_detail));
@@ -443,7 +443,7 @@ enum dms_served dms_ctl_end_serve(struct dms_stream *s, struct dms_build *b)
 	struct dms_frame done = { .type = DMS_F_RESET_DONE, .stream = s->peer_sid };
 
 	if (s->ctl & (DMS_CTL_RESET | DMS_CTL_RESET_ACK) &&
-	    ctl_put(s, b, DMS_CTL_NACK, &nack) != DMS_SERVED)
+	    (ctl_put(s, b, DMS_CTL_NACK, &nack) != DMS_SERVED || !dms_skip_put(s, b)))
 		return DMS_SERVED_STALLED;
 	if (s->ctl & DMS_CTL_RESET) {
 		if (ctl_put(s, b, DMS_CTL_RESET, &reset) != DMS_SERVED)

@@ -123,7 +123,7 @@ static void ctl_take_reset(struct dms_stream *s, u32 err_class, u32 err_detail)
 	dms_ctl_set_error(s, err_class, err_detail);
 	s->shut = true;
 	/* a RESET that is said again after a resume is said: its answer is waited for */
-	s->ctl &= DMS_CTL_RESET_ACK | DMS_CTL_NACK | (s->reset_tx ? DMS_CTL_RESET : 0);
+	s->ctl &= DMS_CTL_RESET_ACK | DMS_CTL_LAST | (s->reset_tx ? DMS_CTL_RESET : 0);
 	/* An end that was announced, but with something missing before it. */
 	if (s->eos_due && !s->eos_told && !complete)
 		s->eos_result = err ? err : -ECONNRESET;

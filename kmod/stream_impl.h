@@ -82,7 +82,7 @@ enum dms_rule dms_tx_settle(struct dms_stream *s, u32 seq);
 /* The path is fenced: what is not acknowledged ends as unknown. [lock] */
 void dms_tx_lost(struct dms_stream *s, int unsent, int unknown);
 bool dms_tx_all_acked(const struct dms_stream *s);			/* [lock] */
-int dms_tx_cancel(struct dms_stream *s, u64 user_data);
+int dms_tx_cancel(struct dms_stream *s, u64 user_data);			/* stream_skip.c */
 /* From the path: a packet that gathers from it is out no more; a key is free. */
 void dms_stream_wire_done(struct dms_req *req);
 void dms_stream_key_free(struct dms_key *key);
@@ -164,6 +164,16 @@ void dms_rx_large_ready(struct dms_stream *s);				/* [lock] */
 void dms_stream_read_done(struct dms_stream *s, struct dms_landing *l,
 			  u32 len, int status);
 void dms_stream_hold_due(struct dms_stream *s);				/* [path] */
+
+/* stream_skip.c */
+void dms_skip_unsent(struct dms_stream *s, struct dms_req *req);	/* [lock] */
+enum dms_served dms_skip_serve(struct dms_stream *s, struct dms_build *b); /* [path][lock] */
+int dms_skip_late(struct dms_stream *s, unsigned long limit);
+void dms_skip_decide(struct dms_stream *s);				/* [lock] */
+bool dms_skip_put(struct dms_stream *s, struct dms_build *b);		/* [path][lock] */
+void dms_skip_suspend(struct dms_stream *s);				/* [lock] */
+enum dms_rule dms_skip_rx(struct dms_stream *s, const struct dms_frame *f);
+enum dms_rule dms_skip_skipped(struct dms_stream *s, const struct dms_frame *f);
 
 /* stream_resume.c */
 u32 dms_stream_suspend(struct dms_stream *s, u64 *progress);		/* no lock */

@@ -52,7 +52,7 @@ struct dms_pull *dms_pull_alloc(gfp_t gfp)
 		return NULL;
 	INIT_LIST_HEAD(&p->node);
 	INIT_LIST_HEAD(&p->slots_free);
-	for (i = 0; i < DMS_ANNOUNCE_SLOTS; i++)
+	for (i = 0; i < DMS_PULL_SLOTS; i++)
 		list_add_tail(&p->slot[i].node, &p->slots_free);
 	dms_pullq_node_init(&p->wait);
 	return p;
@@ -91,7 +91,7 @@ void dms_pull_idle(struct dms_stream *s)
 {
 	struct dms_pull *p = s->pull;
 
-	if (!p || s->rx_announced || p->reads)
+	if (!p || s->rx_announced || p->reads || p->skipped)
 		return;
 	dms_incast_leave(s);
 	s->pull = NULL;
@@ -269,6 +269,12 @@ static enum rx_read rx_read(struct dms_stream *s, struct dms_build *b)
 	return RX_READ;
 }
 
+/* No READ of what the peer does not want to be delivered: its keys go when those in flight end. */
+static bool pull_skips(const struct dms_stream *s)
+{
+	return s->skip_due && s->pull->msg->seq == s->skip_rx_seq;
+}
+
 /**
  * dms_pull_serve() - read what may be read
  * @s: OPEN; path->lock and stream->lock are held
@@ -284,7 +290,7 @@ void dms_pull_serve(struct dms_stream *s, struct dms_build *b)
 	if (!p)
 		return;
 	while (!b->failed && p->msg && !p->held && !p->msg->too_long &&
-	       p->issued < p->msg->len) {
+	       p->issued < p->msg->len && !pull_skips(s)) {
 		read = rx_read(s, b);
 		if (read != RX_READ)
 			break;
@@ -330,6 +336,8 @@ void dms_stream_read_done(struct dms_stream *s, struct dms_landing *l, u32 len,
 	if (m->landed == m->len)
 		dms_pull_next(s);
 	dms_rx_deliver(s);
+	if (s->skip_due)
+		dms_skip_decide(s);
 out:
 	dms_ctl_check_end(s);
 	spin_unlock(&s->lock);

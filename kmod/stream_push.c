@@ -257,6 +257,8 @@ void dms_stream_grant_free(struct dms_key *key)
 	if (s->state == DMS_STREAM_OPEN) {
 		s->ctl |= DMS_CTL_GRANT;
 		dms_rx_deliver(s);
+		if (s->skip_due)
+			dms_skip_decide(s);
 	}
 	dms_ctl_check_end(s);
 	spin_unlock(&s->lock);

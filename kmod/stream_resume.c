@@ -104,7 +104,7 @@ static void suspend_pull(struct dms_stream *s)
 static void suspend_ctl(struct dms_stream *s)
 {
 	u32 keep = DMS_CTL_CONNECT | DMS_CTL_CONNECTED | DMS_CTL_ACCEPT | DMS_CTL_NACK |
-		   DMS_CTL_FIN | DMS_CTL_RESET;
+		   DMS_CTL_FIN | DMS_CTL_RESET | DMS_CTL_SKIP;
 	bool open = s->state == DMS_STREAM_OPEN;
 
 	s->ctl &= keep;
@@ -116,6 +116,7 @@ static void suspend_ctl(struct dms_stream *s)
 		s->ctl |= DMS_CTL_RECALL;
 	if (s->nack_out)
 		s->ctl |= DMS_CTL_NACK;
+	dms_skip_suspend(s);
 	if (s->refusing)
 		s->rx_acked = s->refuse_base;
 	if (s->reset_tx && !s->reset_ack_rx)
@@ -293,7 +294,7 @@ static enum dms_served resume_put(struct dms_stream *s, struct dms_build *b)
 		dms_build_frame(b, &nack);
 		s->ctl &= ~DMS_CTL_NACK;
 	}
-	if (!dms_build_room(b, 0, 0))
+	if (!dms_skip_put(s, b) || !dms_build_room(b, 0, 0))
 		return DMS_SERVED_STALLED;
 	dms_build_frame(b, &f);
 	return DMS_SERVED;
@@ -367,6 +368,10 @@ static void resume_again(struct dms_stream *s, struct dms_req *req)
 		list_del_init(&req->rts_node);
 	}
 	list_del_init(&req->node);
+	if (req->flags & DMS_REQ_SKIP) {
+		dms_skip_unsent(s, req);
+		return;
+	}
 	dms_tx_requeue(s, req);
 	dms_stat_inc(DMS_STAT_MSGS_REPLAYED);
 }

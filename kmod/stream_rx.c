@@ -247,8 +247,30 @@ static bool rx_deliver_part(struct dms_stream *s, struct dms_rxmsg *m)
 	return true;
 }
 
+/* The process has some of it, and is told that no more comes. */
+static bool rx_deliver_skipped(struct dms_stream *s, struct dms_rxmsg *m)
+{
+	struct dmastream_cqe cqe = {
+		.user_data = s->cookie,
+		.result = -ECANCELED,
+		.flags = DMASTREAM_CQE_NOBUF,
+		.seq = m->seq,
+		.tag = m->tag,
+	};
+
+	if (rx_post(s, &cqe))
+		return false;
+	list_del_init(&m->node);
+	s->rx_queued--;
+	s->pull->skipped = NULL;
+	list_add_tail(&m->node, &s->pull->slots_free);
+	return true;
+}
+
 static bool rx_deliver_announced(struct dms_stream *s, struct dms_rxmsg *m)
 {
+	if (s->pull->skipped == m)
+		return rx_deliver_skipped(s, m);
 	while (m->delivered < m->len)
 		if (!rx_deliver_part(s, m))
 			return false;
@@ -695,13 +717,13 @@ static bool rx_put_owed(struct dms_stream *s, struct dms_build *b)
 	       rx_put(s, b, DMS_CTL_DONE, &done) &&
 	       rx_put(s, b, DMS_CTL_HOLD, &hold) &&
 	       rx_put(s, b, DMS_CTL_PULL, &pull) &&
-	       rx_put(s, b, DMS_CTL_NACK, &nack);
+	       rx_put(s, b, DMS_CTL_NACK, &nack) && dms_skip_put(s, b);
 }
 
 static bool rx_frames(struct dms_stream *s, struct dms_build *b)
 {
 	return !(s->ctl & (DMS_CTL_RECALL | DMS_CTL_DONE | DMS_CTL_HOLD | DMS_CTL_PULL |
-			   DMS_CTL_NACK)) || rx_put_owed(s, b);
+			   DMS_CTL_NACK | DMS_CTL_SKIPPED)) || rx_put_owed(s, b);
 }
 
 static bool rx_update(struct dms_stream *s, struct dms_build *b)
@@ -731,7 +753,7 @@ enum dms_served dms_rx_serve(struct dms_stream *s, struct dms_build *b)
 
 	if (!s->peer_sid)
 		return DMS_SERVED;
-	/* Each NACK goes before the UPDATE that covers it. */
+	/* Each NACK, and SKIPPED, goes before the UPDATE that covers it. */
 	do {
 		nacked = s->ctl & DMS_CTL_NACK;
 		if (!rx_frames(s, b))
@@ -763,7 +785,7 @@ enum dms_served dms_rx_refuse_serve(struct dms_stream *s, struct dms_build *b)
 
 	if (dms_pull_reads(s) || !s->peer_sid)
 		return DMS_SERVED;
-	if (!rx_put(s, b, DMS_CTL_NACK, &nack))
+	if (!rx_put(s, b, DMS_CTL_NACK, &nack) || !dms_skip_put(s, b))
 		return DMS_SERVED_STALLED;
 	while (s->rx_acked != s->rx_seq) {
 		if (s->rx_fin && s->rx_acked + 1 == s->rx_seq) {
@@ -798,7 +820,9 @@ static void rx_drop_msg(struct dms_stream *s, struct dms_rxmsg *m, int err)
 {
 	list_del_init(&m->node);
 	s->rx_queued--;
-	if (m->announced)
+	if (s->pull && s->pull->skipped == m)
+		s->pull->skipped = NULL;	/* the end of the stream says as much */
+	else if (m->announced)
 		s->rx_announced--;
 	if (dms_rx_posted(s)) {
 		struct dms_landing *l = container_of(m, struct dms_landing, msg);

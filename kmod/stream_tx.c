@@ -5,7 +5,7 @@
  * A request moves txq -> flight -> ending -> completed:
  *   txq      accepted, not on the wire; CANCEL can take it back
  *   flight   has a sequence number and is on the wire: as a DATA frame, or
- *            announced by RTS
+ *            announced by RTS; CANCEL asks the peer, see stream_skip.c
  *   ending   the peer acknowledged it, but a NIC may still read its buffer: a
  *            packet that gathers from it is out, or a key to it
  * It completes when it is acknowledged, no packet gathers from it (wire == 0),
@@ -473,6 +473,8 @@ static enum dms_served tx_keys(struct dms_stream *s, struct dms_build *b)
 		s->waits |= DMASTREAM_WAIT_HOLD;
 		return DMS_SERVED;
 	}
+	if (req->flags & DMS_REQ_SKIP)	/* until the peer has said what becomes of it */
+		return DMS_SERVED;
 	while (req->keyed < req->len && tx_keys_ahead(req) < DMS_KEYS_AHEAD) {
 		if (!dms_turn_may(&b->path->sched, &s->turn))
 			return DMS_SERVED_MORE;
@@ -575,7 +577,7 @@ static bool tx_wants(struct dms_stream *s)
 	if (!list_empty(&s->txq))
 		return true;
 	req = tx_head(s);
-	return req && !req->held && req->keyed < req->len;
+	return req && !req->held && !(req->flags & DMS_REQ_SKIP) && req->keyed < req->len;
 }
 
 /* What goes when there is nothing to send, or nothing more. */
@@ -862,8 +864,10 @@ enum dms_rule dms_tx_nack(struct dms_stream *s, const struct dms_frame *f)
 		}
 		break;
 	}
-	/* said once more after a resume */
+	/* said once more after a resume; or it has ended by SKIPPED, and the peer closes */
 	if (rule && s->path->carriers > 1 && (s32)(f->seq - s->tx_acked) <= 0)
+		rule = DMS_RULE_NONE;
+	if (rule && s->skipped_some && (s32)(f->seq - s->tx_seq) <= 0)
 		rule = DMS_RULE_NONE;
 	if (!rule && f->a == EMSGSIZE && s->path->resumes && tx_hears(s)) {
 		s->nack_ack_seq = f->seq;
@@ -959,35 +963,4 @@ void dms_tx_lost(struct dms_stream *s, int unsent, int unknown)
 		tx_complete(s, req, req->acked || req->result < 0 ? req->result : unknown);
 	}
 	dms_tx_drop_queued(s, unsent);
-}
-
-/**
- * dms_tx_cancel() - take a SEND back that is not on the wire
- * @s: stream->lock is held
- * @user_data: of the submission; the oldest one that matches
- */
-int dms_tx_cancel(struct dms_stream *s, u64 user_data)
-{
-	struct dms_landing *l;
-	struct dms_req *req;
-
-	list_for_each_entry(req, &s->ending, node)
-		if (req->user_data == user_data)
-			return -EALREADY;
-	list_for_each_entry(req, &s->flight, node)
-		if (req->user_data == user_data)
-			return -EALREADY;
-	list_for_each_entry(req, &s->txq, node) {
-		if (req->user_data != user_data)
-			continue;
-		tx_complete(s, req, -ECANCELED);
-		dms_ctl_check_end(s);
-		return 0;
-	}
-	/* A posted receive is a credit that the peer has. */
-	if (s->flags & DMASTREAM_STREAM_POSTED)
-		list_for_each_entry(l, &s->landings, node)
-			if (l->cookie == user_data)
-				return -EALREADY;
-	return -ENOENT;
 }

@@ -85,6 +85,10 @@ static const struct name counters[] = {
 	[DMASTREAM_CTR_RAILS_BACK] = { "rails_back", "and then over that again" },
 	[DMASTREAM_CTR_TCP_TX_BYTES] = { "tcp_tx_bytes", "payload that went over TCP" },
 	[DMASTREAM_CTR_TCP_RX_BYTES] = { "tcp_rx_bytes", "payload that came over TCP" },
+	[DMASTREAM_CTR_SKIPS_SENT] = { "skips_sent", "sends on the wire that were to be taken back" },
+	[DMASTREAM_CTR_SKIPS_ACKED] = { "skips_acked", "of those the ones never to be delivered" },
+	[DMASTREAM_CTR_SKIPS_DONE] = { "skips_done", "messages of peers not delivered for that" },
+	[DMASTREAM_CTR_SKIPS_LATE] = { "skips_late", "that had been delivered before" },
 	[DMASTREAM_CTR_POLL_WAKES] = { "poll_wakes", "polling threads woken by a system call" },
 };
 

@@ -202,55 +202,10 @@ static void cancel(void)
 	pair.a->other = NULL;
 }
 
-static bool held(void *arg)
-{
-	struct dmastream_stream_query q = { 0 };
-	struct peer_end *a = arg;
-
-	dmastream_stream_query(a->ctx, a->streams[0].handle, &q);
-	return q.waits & DMASTREAM_WAIT_HOLD;
-}
-
 /* user_data of the submission that was made last */
 static uint64_t last_name(const struct peer_end *e)
 {
 	return e->ring->sqes[(e->ring->sq_next - 1) & e->ring->sq_mask].user_data;
-}
-
-/*
- * What the receiver has been told of cannot be taken back: a message that it holds,
- * since it has one landing and keeps that, and a short one that landed behind it.
- */
-static void cancel_on_wire(void)
-{
-	struct peer_cfg b = peer_default;
-	unsigned int errors = peer_errors;
-	uint64_t name[2];
-	struct peer_pair p;
-
-	b.large_n = 1;
-	b.large_len = 65536;
-	if (peer_pair_open(&p, "wire", &peer_default, &b) || peer_pair_connect(&p, 0x30)) {
-		kt_ok(false, "pair for cancel");
-		return;
-	}
-	p.b->keep = true;
-	peer_prep(p.a, 0, 200000, 0, 0, 200000);
-	name[0] = last_name(p.a);
-	peer_prep(p.a, 0, 100, 0, 0, 100);
-	name[1] = last_name(p.a);
-	peer_submit(p.a);
-	kt_ok(peer_run(p.a, p.b, held, p.a, 20000, "HOLD"), "the receiver holds a message");
-	kt_is(dmastream_cancel(p.a->ctx, p.a->streams[0].handle, name[0]), -EALREADY,
-	      "cancel of one that is pulled");
-	kt_is(dmastream_cancel(p.a->ctx, p.a->streams[0].handle, name[1]), -EALREADY,
-	      "cancel of one that has landed and is not delivered");
-	p.b->keep = false;
-	peer_give_kept(p.b);
-	peer_settle(&p, 0, 2);
-	kt_is(p.b->rx_msgs, 2, "both were delivered");
-	kt_is(peer_errors - errors, 0, "each with one completion");
-	peer_pair_close(&p);
 }
 
 static bool ended(void *arg)
@@ -374,7 +329,6 @@ int main(void)
 	split();
 	nop_and_silent();
 	cancel();
-	cancel_on_wire();
 	cancel_lets_go();
 	packed();
 	peer_run(pair.a, pair.b, out_is_0, NULL, 1000, "the last sends");

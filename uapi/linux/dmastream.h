@@ -151,7 +151,11 @@ struct dmastream_tile {
 #define DMASTREAM_CQE_NOTIFY	(1U << 1)
 /** DMASTREAM_CQE_EOS: nothing more will be received; result 0: the peer shut down its side, else the stream broke */
 #define DMASTREAM_CQE_EOS	(1U << 2)
-/** DMASTREAM_CQE_NOBUF: user_data is the stream's cookie, no buffer comes back */
+/**
+ * DMASTREAM_CQE_NOBUF: user_data is the stream's cookie, no buffer comes back: the end of a stream; or
+ * without DMASTREAM_CQE_EOS and with the result -ECANCELED that of a message of which parts have
+ * come: the peer has taken it back, and no more of it comes
+ */
 #define DMASTREAM_CQE_NOBUF	(1U << 3)
 
 #define DMASTREAM_CQE_OP_SHIFT	8
@@ -690,8 +694,12 @@ struct dmastream_stream_query {
  * @flags: zero
  * @user_data: in: of the submission; the oldest one that matches
  *
- * 0: it ends with -ECANCELED, and will never be delivered; -EALREADY: it is on
- * the wire, its completion tells how it ends; -ENOENT: no such submission.
+ * 0: its completion tells how it ends: with -ECANCELED, and then it will never be
+ * delivered and its buffer is free; or as it would have, since it was delivered before the peer
+ * heard of this.  One that was not on the wire has ended with -ECANCELED already.
+ * -EALREADY: it is being taken back, or it is delivered and its completion is to come, or it is on
+ * the wire and the peer's module is older and cannot take it back, or it is a RECV.
+ * -ENOENT: no such submission.
  */
 struct dmastream_cancel {
 	__u32		stream;

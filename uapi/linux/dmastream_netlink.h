@@ -308,6 +308,10 @@ enum dmastream_counter {
 	DMASTREAM_CTR_TCP_RX_BYTES	= 69,
 	DMASTREAM_CTR_RAILS_LEFT	= 70,	/* queue pairs over another rail than their path's own */
 	DMASTREAM_CTR_RAILS_BACK	= 71,	/* and then over that again */
+	DMASTREAM_CTR_SKIPS_SENT	= 72,	/* sends on the wire that were to be taken back: SKIP said */
+	DMASTREAM_CTR_SKIPS_ACKED	= 73,	/* of these, that the peer will never deliver */
+	DMASTREAM_CTR_SKIPS_DONE	= 74,	/* messages of peers that are not delivered for that */
+	DMASTREAM_CTR_SKIPS_LATE	= 75,	/* that were, since SKIP came too late */
 	DMASTREAM_CTR_END
 };
 
