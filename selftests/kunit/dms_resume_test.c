@@ -580,17 +580,10 @@ static struct kunit_case t_cases[] = {
 	KUNIT_CASE(t_return_lost),
 	KUNIT_CASE(t_hostile),
 	KUNIT_CASE(t_hostile_end),
-	KUNIT_CASE(t_skip_behind),
-	KUNIT_CASE(t_skip_both),
 	KUNIT_CASE(t_skip_half_landed),
 	KUNIT_CASE(t_skip_late),
 	KUNIT_CASE(t_skip_pushed),
-	KUNIT_CASE(t_skip_lost),
-	KUNIT_CASE(t_skipped_lost),
 	KUNIT_CASE(t_skip_unsent),
-	KUNIT_CASE(t_skip_abort),
-	KUNIT_CASE(t_skip_close),
-	KUNIT_CASE(t_skip_hostile),
 	{}
 };
 
