@@ -200,7 +200,7 @@ const char *ctl_event(uint32_t n)
 
 const char *ctl_features(uint64_t bits, char *buf, size_t size)
 {
-	static const char *const names[] = { "depth", "push", "resume", "tcp" };
+	static const char *const names[] = { "depth", "push", "resume", "tcp", "skip" };
 	size_t at = 0;
 	unsigned int i;
 

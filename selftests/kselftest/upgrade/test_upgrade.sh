@@ -92,7 +92,7 @@ dials()
 # Node 0 with itself: the counters that stay 0 with the other node are not always 0.
 with_itself()
 {
-	local features='depth push resume tcp' resumed
+	local features='depth push resume tcp skip' resumed
 	$streamer serve itself >"$tmp/serve" &
 	server=$!
 	within 10 said "$tmp/serve" serving
