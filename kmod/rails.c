@@ -85,13 +85,11 @@ void dms_rails_fill(struct dms_session *s)
 		memcpy(s->own[i].addr, addr[i], sizeof(addr[i]));
 		s->own[i].plen = own_plen(s->node->net, addr[i]);
 	}
-	if (dms_node_anywhere()) {
-		h->addrs = s->nr_own;
-		memcpy(h->addr, addr, h->addrs * sizeof(addr[0]));
-	} else {
-		h->addrs = 1;
+	h->addrs = dms_node_anywhere() ? s->nr_own : 1;
+	for (i = 0; i < h->addrs; i++)
+		memcpy(h->addr[i], s->own[i].addr, sizeof(h->addr[i]));
+	if (!dms_node_anywhere())
 		memcpy(h->addr[0], local, sizeof(local));
-	}
 }
 
 static bool own_is_local(const struct dms_session *s, u32 i)
