@@ -430,7 +430,7 @@ static bool port_addr(struct ib_device *dev, u32 port, const struct net *net, co
  * Context: process, may sleep.
  * Return: how many there are in @out.
  */
-u32 dms_ibdev_addrs(const struct net *net, const u8 first[16], u8 (*out)[16], u32 max)
+u32 dms_ibdev_addrs(const struct net *net, const u8 first[16], u8 out[][16], u32 max)
 {
 	u8 addr[16], swap[16];
 	struct dms_ibdev *d;

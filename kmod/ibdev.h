@@ -70,7 +70,7 @@ void dms_ibdev_put(struct dms_ibdev *d);
 struct dms_ibdev *dms_ibdev_tcp(void);
 const char *dms_ibdev_name(const struct dms_ibdev *d);
 /* One address of each port, @first before the others: how many. */
-u32 dms_ibdev_addrs(const struct net *net, const u8 first[16], u8 (*out)[16], u32 max);
+u32 dms_ibdev_addrs(const struct net *net, const u8 first[16], u8 out[][16], u32 max);
 
 /* ---- what transport_rdma.c calls ---- */
 

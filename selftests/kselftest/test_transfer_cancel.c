@@ -117,12 +117,14 @@ static void got_posted(struct peer_end *e, const struct dmastream_cqe *cqe)
 
 static bool got(struct peer_end *e, const struct dmastream_cqe *cqe)
 {
+	bool posted = e->cfg.flags & DMASTREAM_STREAM_POSTED;
+
 	if (DMASTREAM_CQE_OP(cqe->flags) != DMASTREAM_OP_RECV)
 		return false;
-	if (e->cfg.flags & DMASTREAM_STREAM_POSTED)
-		got_posted(e, cqe);
-	else if (cqe->flags & DMASTREAM_CQE_EOS)
+	if (!posted && cqe->flags & DMASTREAM_CQE_EOS)
 		return false;
+	if (posted)
+		got_posted(e, cqe);
 	else
 		got_pooled(e, cqe);
 	return true;
