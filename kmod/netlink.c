@@ -200,6 +200,7 @@ static_assert(DMASTREAM_WIRE_DEPTH == DMS_FEATURE_DEPTH);
 static_assert(DMASTREAM_WIRE_PUSH == DMS_FEATURE_PUSH);
 static_assert(DMASTREAM_WIRE_RESUME == DMS_FEATURE_RESUME);
 static_assert(DMASTREAM_WIRE_TCP == DMS_FEATURE_TCP);
+static_assert(DMASTREAM_WIRE_SKIP == DMS_FEATURE_SKIP);
 
 /* What the handshake sets is constant once the state is past it. */
 static int dms_put_session(struct sk_buff *skb, struct dms_session *s)

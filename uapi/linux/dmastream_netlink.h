@@ -92,6 +92,7 @@ enum dmastream_nl_session {
 #define DMASTREAM_WIRE_PUSH	(1ULL << 1)	/* direct push */
 #define DMASTREAM_WIRE_RESUME	(1ULL << 2)	/* streams survive their queue pair */
 #define DMASTREAM_WIRE_TCP	(1ULL << 3)	/* and go over TCP meanwhile */
+#define DMASTREAM_WIRE_SKIP	(1ULL << 4)	/* sends are taken back on the wire */
 
 /* enum dmastream_nl_path_state - DMASTREAM_PATH_STATE */
 enum dmastream_nl_path_state {
